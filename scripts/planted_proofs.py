@@ -109,7 +109,7 @@ class Changed:
 
 def _functions(names: Mapping[str, object], module: str) -> Iterator[tuple[str, FunctionType]]:
     for value in names.values():
-        value = getattr(value, "__wrapped__", value)  # what once_per_world remembers
+        value = getattr(value, "__wrapped__", value)  # what once_per_scenario remembers
         if isinstance(value, FunctionType) and value.__module__ == module:
             yield value.__qualname__, value
         elif isinstance(value, type) and value.__module__ == module:

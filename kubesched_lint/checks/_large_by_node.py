@@ -12,7 +12,7 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import is_extended, request_path
 from kubesched_lint.engine.scenario.others.room import left_by_others, shortages_on, too_small
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.near_misses.too_large import exceeds, fits, if_tolerated, is_missing_device
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -47,7 +47,7 @@ def of_daemons(it: Member) -> Iterator[Hazard]:
                 "wanted": show(name, wanted),
                 "largest": show(name, largest),
                 "node": shortage.node,
-                "nodes": it.world.names(lacking),
+                "nodes": it.scenario.names(lacking),
                 "advice": "" if others else fits("its pods fit", name, *left_by_others(it, nodes, name, min)),
                 "pending": where,
                 "replicas": where,
@@ -62,7 +62,7 @@ def of_parts(it: Member, parts: Sequence[tuple[Shortage, NodeSet]]) -> Hazard:
     among = it.reach.tolerated
     left = (among & ~reduce(or_, (lacking for _, lacking in parts))).bit_count()
     short = [
-        f"{nodes_in_words(it.world, lacking)} with at most {part.resource} {show(part.resource, part.largest)}"
+        f"{nodes_in_words(it.scenario, lacking)} with at most {part.resource} {show(part.resource, part.largest)}"
         for part, lacking in parts
     ]
     if left:
@@ -70,7 +70,7 @@ def of_parts(it: Member, parts: Sequence[tuple[Shortage, NodeSet]]) -> Hazard:
     return Hazard(
         at=request_path(it.workload, parts[0][0].resource),
         evidence=proof(
-            f"{'; '.join(short)}: none of {nodes_in_words(it.world, among)} is left",
+            f"{'; '.join(short)}: none of {nodes_in_words(it.scenario, among)} is left",
             demand=1,
             supply=0,
             assumes=node_premises(it),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.policy import LimitRange
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 from kubesched_lint.sources.manifests.document import Document
 
@@ -14,7 +14,7 @@ _OWN_RULES = ("priorityClassName", "runtimeClassName")
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    refusal = it.world.admission.decision(it.workload).refusal
+    refusal = it.scenario.admission.decision(it.workload).refusal
     if refusal is None or refusal.at[-1] in _OWN_RULES or refusal.plugin == "ResourceQuota":
         return
     if it.workload.kind != "DaemonSet" and not it.replicas:

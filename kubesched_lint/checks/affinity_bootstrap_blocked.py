@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.engine.placing.rollout import fenceposts
 from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -24,14 +24,14 @@ def check(it: Member) -> Iterator[Hazard]:
     if may_be_answered_by_set(it):
         return
     matching = [b for b in _staying(it) if all(_selected(it, t, b) for t in terms)]
-    near = it.world.index.all
+    near = it.scenario.index.all
     for term in terms:
         domains = EMPTY
         for bound in matching:
-            domains |= it.world.index.domain_of(term.topology_key, it.world.index.position(bound.node))
+            domains |= it.scenario.index.domain_of(term.topology_key, it.scenario.index.position(bound.node))
         near &= domains
     counts = any(
-        it.world.index.domain_of(t.topology_key, it.world.index.position(b.node)) for t in terms for b in matching
+        it.scenario.index.domain_of(t.topology_key, it.scenario.index.position(b.node)) for t in terms for b in matching
     )
     if not counts or near & usable:
         return
@@ -40,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
-            f"0 of {nodes_in_words(it.world, usable)} are in the {key} of {', '.join(names[:6])}: "
+            f"0 of {nodes_in_words(it.scenario, usable)} are in the {key} of {', '.join(names[:6])}: "
             "node(s) didn't match pod affinity rules",
             demand=1,
             supply=0,
@@ -62,14 +62,14 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _selected(it: Member, term: PodAffinityTerm, bound: BoundPod) -> bool:
-    return it.world.namespaces.selects(term, it.workload.namespace, bound.pod, unknown=True)
+    return it.scenario.namespaces.selects(term, it.workload.namespace, bound.pod, unknown=True)
 
 
 def _staying(it: Member) -> Iterator[BoundPod]:
     """Running pods that still exist when the first new one comes; its own only if the update keeps old pods."""
-    positions = it.world.index.positions
+    positions = it.scenario.index.positions
     own = it.running_pods if _keeps_old(it) else ()
-    return (b for b in (*it.world.other_pods, *own) if b.node in positions)
+    return (b for b in (*it.scenario.other_pods, *own) if b.node in positions)
 
 
 def _keeps_old(it: Member) -> bool:

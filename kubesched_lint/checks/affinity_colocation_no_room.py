@@ -12,7 +12,7 @@ from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_
 from kubesched_lint.engine.scenario.others.room import most_copies, most_free, nodes_near_running, tightest_resource
 from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -29,8 +29,8 @@ def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     there = near & it.usable
     supply = most_copies(it, replicas, there)
-    surely = supply == most_copies(it, replicas, there, beside=staying_beside_set(it.world)) == 0
-    if supply >= replicas or it.world.index.unknown_resources & there:
+    surely = supply == most_copies(it, replicas, there, beside=staying_beside_set(it.scenario)) == 0
+    if supply >= replicas or it.scenario.index.unknown_resources & there:
         return
     tight = tightest_resource(it, there)
     free = most_free(it, tight, there) if there else 0
@@ -38,7 +38,7 @@ def check(it: Member) -> Iterator[Hazard]:
         at=terms[0].path,
         evidence=proof(
             f"{many(replicas, 'replica')} > {supply} that fit on "
-            + (", ".join(it.world.names(there)[:6]) or "no node")
+            + (", ".join(it.scenario.names(there)[:6]) or "no node")
             + (f" (free {tight}: {show(tight, free)})" if there and _is_tight(it, tight, there) else ""),
             demand=replicas,
             supply=supply,
@@ -49,7 +49,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - supply,
             "replicas": replicas,
             "key": terms[0].topology_key,
-            "nodes": it.world.names(there) or it.world.names(near),
+            "nodes": it.scenario.names(there) or it.scenario.names(near),
             "resource": tight,
             "wanted": show(tight, it.pod.requests.get(tight, 1)),
             "free": show(tight, free),

@@ -9,23 +9,23 @@ from kubesched_lint.engine.base.text import and_others, joined
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.reachability import affinity_circles, blocked_affinities
 from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    blocked = blocked_affinities(it.world).get(it.workload)
+    blocked = blocked_affinities(it.scenario).get(it.workload)
     if blocked is None or blocked.cause != "cycle":
         return
-    circles = affinity_circles(it.world)
+    circles = affinity_circles(it.scenario)
     circle, name = circles.through(it.workload), circles.name
     terms = it.pod.required_affinity
     text = _in_words(circle, name)
     yield Hazard(
         at=terms[0].path,
-        evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
+        evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.scenario) else pattern(text),
         values={"others": _others(circle, name), "replicas": it.replicas},
         related=tuple(
             Place(w.pod.required_affinity[0].path, f"{name(w)} requires the next of the circle", w.source, w.ref)

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.scenario.others.running import running_match
 from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import hint
 from kubesched_lint.explaining.near_misses.pod_misses import pod_miss, without_kind
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
@@ -18,7 +18,7 @@ from kubesched_lint.sources.manifests.changes import Change, Put, Rename
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    blocked = blocked_affinities(it.world).get(it.workload)
+    blocked = blocked_affinities(it.scenario).get(it.workload)
     if blocked is None or blocked.cause == "cycle":
         return
     terms = it.pod.required_affinity
@@ -30,7 +30,7 @@ def check(it: Member) -> Iterator[Hazard]:
         text = f"{target} can never start, and no other pod answers this affinity"
         yield Hazard(
             at=terms[0].path,
-            evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
+            evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.scenario) else pattern(text),
             values={**values, "target": str(target)},
             related=(where,),
             variant="waits",
@@ -46,7 +46,9 @@ def check(it: Member) -> Iterator[Hazard]:
     elsewhere = miss is not None and bool(miss.elsewhere)
     yield Hazard(
         at=at.path,
-        evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES) if proves_absence(it.world) else pattern(text),
+        evidence=proof(text, demand=1, supply=0, assumes=SET_PREMISES)
+        if proves_absence(it.scenario)
+        else pattern(text),
         values={
             **values,
             "selector": str(at.selector or "nothing"),
@@ -92,6 +94,6 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _answered(it: Member, term: PodAffinityTerm) -> bool:
-    if running_match(it.world, (term,), it.workload.namespace) is not None:
+    if running_match(it.scenario, (term,), it.workload.namespace) is not None:
         return True
     return any(True for _ in it.selected_workloads(term))

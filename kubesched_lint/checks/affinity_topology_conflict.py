@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, Place, proof
 
 
@@ -50,4 +50,4 @@ def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> 
 
 def _first_of_its_kind(near: PodAffinityTerm, it: Member) -> bool:
     """Whether the pod matches its own affinity: then one replica may start, and this proof does not hold."""
-    return it.world.namespaces.selects(near, it.workload.namespace, it.pod, unknown=True)
+    return it.scenario.namespaces.selects(near, it.workload.namespace, it.pod, unknown=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.scenario.others.room import most_copies
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.zone_pins import Pin, outside_pools
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -19,7 +19,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     replicas = it.replicas
     for pin in outside_pools(it):
-        there = pin.nodes & it.world.today
+        there = pin.nodes & it.scenario.today
         bare = most_copies(it, replicas, there, bare=True)
         supply = most_copies(it, replicas, there)
         if supply < replicas:
@@ -34,7 +34,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _hazard(it: Member, pin: Pin, replicas: int, supply: int, *, taken: bool) -> Hazard:
-    served = {zone for pool in it.world.pools for zone in pool.zones or ()}
+    served = {zone for pool in it.scenario.pools for zone in pool.zones or ()}
     zones = tuple(sorted(served))
     return Hazard(
         at=pin.at,
@@ -52,7 +52,7 @@ def _hazard(it: Member, pin: Pin, replicas: int, supply: int, *, taken: bool) ->
             "replicas": replicas,
             "zones": pin.zones or ("elsewhere",),
             "served": zones or ("other zones",),
-            "pools": tuple(pool.name for pool in it.world.pools),
+            "pools": tuple(pool.name for pool in it.scenario.pools),
             "pinned_by": pin.name,
         },
         variant={"selector": "default"}.get(pin.kind, pin.kind),

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.cluster.nodes.transient import transient_state_of
-from kubesched_lint.engine.placing.worlds import usable_without_transient
+from kubesched_lint.engine.placing.scenarios import usable_without_transient
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, proof
 
 
@@ -19,9 +19,9 @@ def check(it: Member) -> Iterator[Hazard]:
     closed = usable_without_transient(it)
     if not closed:
         return
-    states = tuple(str(state) for state in map(transient_state_of, it.world.index.nodes_of(closed)) if state)
+    states = tuple(str(state) for state in map(transient_state_of, it.scenario.index.nodes_of(closed)) if state)
     count = closed.bit_count()
-    cordoned = closed & ~it.world.index.cordoned == 0
+    cordoned = closed & ~it.scenario.index.cordoned == 0
     reason = "node(s) were unschedulable" if cordoned else "node(s) had untolerated taint(s)"
     yield Hazard(
         at=("metadata", "name"),
@@ -31,6 +31,6 @@ def check(it: Member) -> Iterator[Hazard]:
             supply=0,
             assumes=node_premises(it),
         ),
-        values={"count": count, "states": states, "nodes": it.world.names(closed), "replicas": it.replicas},
+        values={"count": count, "states": states, "nodes": it.scenario.names(closed), "replicas": it.replicas},
         variant="cordoned" if cordoned else "default",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import (
     fate,
     has_free_volume,
@@ -13,7 +14,6 @@ from kubesched_lint.engine.scenario.storage.claims import (
     topology_nodes,
     unbound_claims,
 )
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.findings import Hazard, Place, proof
 
 
@@ -22,17 +22,17 @@ def check(it: Member) -> Iterator[Hazard]:
     if not usable or it.workload.kind == "DaemonSet":
         return
     for claim, at in unbound_claims(it):
-        storage_class = storage_class_of(it.world, claim)
+        storage_class = storage_class_of(it.scenario, claim)
         if (
             storage_class is None
             or not storage_class.allowed_topologies
-            or has_free_volume(it.world, storage_class.name)
+            or has_free_volume(it.scenario, storage_class.name)
         ):
             continue
-        allowed = topology_nodes(it.world, storage_class.allowed_topologies)
+        allowed = topology_nodes(it.scenario, storage_class.allowed_topologies)
         if allowed & usable:
             continue
-        found = fate(it.world, claim)
+        found = fate(it.scenario, claim)
         if not found.modelled:
             raise UncheckedError(f"it is unknown {found.lack}")
         topologies = tuple(
@@ -42,7 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=at,
             evidence=proof(
-                f"0 of {nodes_in_words(it.world, usable)} lie within allowedTopologies of {storage_class.name}",
+                f"0 of {nodes_in_words(it.scenario, usable)} lie within allowedTopologies of {storage_class.name}",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from kubesched_lint.engine.model.labels import Labels, Selector
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.others.running import pods_of_others
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.sources.manifests.changes import Put
@@ -69,8 +69,8 @@ def _others(it: Member, term: PodAffinityTerm) -> Iterator[tuple[str, tuple[Labe
         if other.stays and it.surely_selects(term, other):
             place = Place(other.pod.labels_path, "is matched as well", other.source, other.ref)
             yield str(other), (other.pod.labels, place)
-    for group in pods_of_others(it.world).in_reach(term, own.namespace):
-        if group.pod.namespace == own.namespace and it.world.namespaces.selects(
+    for group in pods_of_others(it.scenario).in_reach(term, own.namespace):
+        if group.pod.namespace == own.namespace and it.scenario.namespaces.selects(
             term, own.namespace, group.pod, unknown=False
         ):
             for bound in group.bound:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.rollout import repels_across_revisions, rollout_condition
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.own_domains import Near, are_all, near_others
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy

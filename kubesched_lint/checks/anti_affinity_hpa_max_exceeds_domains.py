@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.model.node import domains_in_words
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.sizes.replicas import places_that_scale, scaling_values

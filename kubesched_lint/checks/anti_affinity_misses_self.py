@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.others.running import running_match
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.words import closest_word
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.sources.manifests.changes import Put
@@ -47,7 +47,7 @@ def _missed(it: Member, term: PodAffinityTerm) -> Requirement | None:
     selector, labels = term.selector, it.pod.labels
     if selector is None or selector.is_empty or selector.may_match(labels, it.pod.varying):
         return None
-    if any(True for _ in it.selected_workloads(term)) or running_match(it.world, (term,), it.workload.namespace):
+    if any(True for _ in it.selected_workloads(term)) or running_match(it.scenario, (term,), it.workload.namespace):
         return None
     missed = [r for r in selector.requirements if not r.matches(labels) and r.key not in it.pod.varying]
     is_meant = len(missed) < len(selector.requirements) or any(_resembles(r, labels) for r in missed)

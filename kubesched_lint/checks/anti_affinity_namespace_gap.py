@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.sources.manifests.changes import Append, Remove
@@ -20,7 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for term in terms:
         if term.selector is None or term.selector.is_empty or not term.selector.matches(pod.labels):
             continue
-        if it.world.namespaces.reaches(term, it.workload.namespace, it.workload.namespace, unknown=True):
+        if it.scenario.namespaces.reaches(term, it.workload.namespace, it.workload.namespace, unknown=True):
             continue
         if not _is_written(it.workload, ("metadata", "namespace")):
             return

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.others.neighbours import repelled_by_running
 from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.repelled import Conflict, conflicts
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -20,7 +20,7 @@ REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 def check(it: Member) -> Iterator[Hazard]:
     """The workload under check suffers from pods that run, or holds the terms."""
-    if it.usable and it.workload.kind != "DaemonSet" and it.world.knows_running_pods:
+    if it.usable and it.workload.kind != "DaemonSet" and it.scenario.knows_running_pods:
         yield from _from_running(it)
     for term, original in zip(it.pod.required_anti_affinity, it.workload.pod.required_anti_affinity, strict=True):
         found = conflicts(it, term)
@@ -41,7 +41,7 @@ def _from_running(it: Member) -> Iterator[Hazard]:
     blocked, holders = repelled_by_running(it, staying(it))
     if it.usable & ~blocked:
         return
-    surely, _ = repelled_by_running(it, staying_beside_set(it.world))
+    surely, _ = repelled_by_running(it, staying_beside_set(it.scenario))
     finalizers = ("nothing removes their finalizers",) if any(b.kept_by_finalizers for b in holders) else ()
     yield Hazard(
         at=("metadata", "name"),
@@ -65,7 +65,7 @@ def _between(it: Member, found: Sequence[Conflict], term: PodAffinityTerm, varia
     one, key = found[0], term.topology_key
     partners = [each.victim if variant == "symmetry" else each.first for each in found]
     firsts = [str(each.first) for each in (found if variant == "own" else found[:1])]
-    replicas = it.world.member(one.first).replicas
+    replicas = it.scenario.member(one.first).replicas
     return Hazard(
         at=term.path,
         source=it.workload.source,

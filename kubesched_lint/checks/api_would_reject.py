@@ -9,7 +9,7 @@ from kubesched_lint.checks._copied import Mistakes
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.releases import RECORDED, minor_of
 from kubesched_lint.engine.base.text import is_slip
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.refused import (
     CHOICE,
     GONE,
@@ -29,10 +29,10 @@ _NUMBER = re.compile(r"cannot unmarshal string into .* of type u?int(?:32|64)?$"
 _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
 
-def check(document: Document, world: World) -> Iterator[Hazard]:
-    found, mistakes = judged(document, world), Mistakes(document, refusals_of(world, document))
+def check(document: Document, scenario: Scenario) -> Iterator[Hazard]:
+    found, mistakes = judged(document, scenario), Mistakes(document, refusals_of(scenario, document))
     for refusal in found.told:
-        yield _hazard(refusal, mistakes.of(refusal.cause), world.premises.kubernetes_version)
+        yield _hazard(refusal, mistakes.of(refusal.cause), scenario.premises.kubernetes_version)
     if found.left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change "
@@ -42,7 +42,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
         raise UncheckedError(f"{document.path}:{document.line}: {found.open_word} is a placeholder, fill it in first")
 
 
-def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
+def fix(hazard: Hazard, document: Document, scenario: Scenario) -> Iterator[Remedy]:
     """Correct a misspelt field, or a value of the wrong type or spelling. Safe: as written, the object is refused."""
     words, value = str(hazard.values["words"]), written_at(document, hazard.at)
     if hazard.variant == "misspelt":

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.engine.model.node import ARCH, stable_key
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.findings import Hazard, Place, pattern
 
 
@@ -16,11 +16,11 @@ def check(it: Member) -> Iterator[Hazard]:
     """Ask nothing of a workload that says anything about architectures, and of nodes of one architecture."""
     if _wish(it.workload.pod) is not None:
         return
-    found = tuple(it.world.index.domains_with(ARCH, it.usable))
+    found = tuple(it.scenario.index.domains_with(ARCH, it.usable))
     if len(found) < 2:
         return
     for container in it.workload.pod.containers:
-        sibling = _selecting(it.world).get((it.workload.namespace, _repository(container.image)))
+        sibling = _selecting(it.scenario).get((it.workload.namespace, _repository(container.image)))
         if sibling is not None:
             arch = _wish(sibling.pod) or ""
             yield Hazard(
@@ -37,15 +37,15 @@ def check(it: Member) -> Iterator[Hazard]:
             return
 
 
-@once_per_world
-def _selecting(world: World) -> Mapping[tuple[str, str], Workload]:
+@once_per_scenario
+def _selecting(scenario: Scenario) -> Mapping[tuple[str, str], Workload]:
     """(namespace, image without its tag) → the first workload that runs it and selects an architecture.
 
     Without images of which more workloads leave it open: those seem to have several.
     """
     found: dict[tuple[str, str], Workload] = {}
     balance: Counter[tuple[str, str]] = Counter()
-    for workload in world.manifests.workloads:
+    for workload in scenario.manifests.workloads:
         wish = _wish(workload.pod)
         for key in {(workload.namespace, _repository(container.image)) for container in workload.pod.containers}:
             balance[key] += 1 if wish else -1 if wish is None else 0

@@ -8,7 +8,7 @@ from kubesched_lint.engine.admission.reach import is_in_reach
 from kubesched_lint.engine.base.places import ObjectRef, Path, Source
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Severity, pattern
@@ -21,9 +21,9 @@ _ENDINGS = ("-hpa", "-autoscaler", "-horizontalpodautoscaler")
 _TARGET: Path = ("spec", "scaleTargetRef")
 
 
-def check(world: World) -> Iterator[Hazard]:
-    live = () if world.cluster is None else world.cluster.inventory.workloads
-    ours = [w for w in world.manifests.workloads if w.kind in _SCALABLE]
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    live = () if scenario.cluster is None else scenario.cluster.inventory.workloads
+    ours = [w for w in scenario.manifests.workloads if w.kind in _SCALABLE]
     existing = {w.ref for w in (*ours, *live)}
     named: dict[str, list[Workload]] = {}
     for workload in ours:
@@ -31,16 +31,16 @@ def check(world: World) -> Iterator[Hazard]:
     names: dict[tuple[str, str], list[str]] = {}
     for ref in existing:
         names.setdefault((ref.kind, ref.namespace), []).append(ref.name)
-    for scaler in world.manifests.autoscalers:
+    for scaler in scenario.manifests.autoscalers:
         if scaler.target in existing or scaler.target.kind not in _SCALABLE or _is_unrendered(scaler.source):
             continue
-        is_known = world.cluster_has(scaler.target.kind) and world.premises.set_is_complete
-        meant = _meant(scaler, named, names.get((scaler.target.kind, scaler.namespace), ()), world)
-        if meant is not None or is_known or (world.premises.set_is_complete and any(_near(scaler, ours))):
+        is_known = scenario.cluster_has(scaler.target.kind) and scenario.premises.set_is_complete
+        meant = _meant(scaler, named, names.get((scaler.target.kind, scaler.namespace), ()), scenario)
+        if meant is not None or is_known or (scenario.premises.set_is_complete and any(_near(scaler, ours))):
             yield _hazard(scaler, meant, is_known=is_known)
 
 
-def fix(hazard: Hazard, source: Source, world: World) -> Iterator[Remedy]:
+def fix(hazard: Hazard, source: Source, scenario: Scenario) -> Iterator[Remedy]:
     """Name the workload that is meant; never safe, because its replicas change then."""
     meant = hazard.values["meant"]
     if isinstance(meant, ObjectRef) and hazard.at[:2] == _TARGET:
@@ -58,7 +58,7 @@ def _near(scaler: Autoscaler, workloads: Iterable[Workload]) -> Iterator[ObjectR
 
 
 def _meant(
-    scaler: Autoscaler, named: Mapping[str, Sequence[Workload]], names: Iterable[str], world: World
+    scaler: Autoscaler, named: Mapping[str, Sequence[Workload]], names: Iterable[str], scenario: Scenario
 ) -> ObjectRef | None:
     """The workload with that name and another kind, almost that name, the autoscaler's name, or another namespace.
 
@@ -68,7 +68,7 @@ def _meant(
     called = list(_near(scaler, named.get(scaler.target.name, ())))
     if other := next((ref for ref in called if ref.namespace == here), None):
         return other
-    if name := nearest_class(world, kind, scaler.target.name, names):
+    if name := nearest_class(scenario, kind, scaler.target.name, names):
         return ObjectRef(kind, here, name)
     own = next((scaler.name.removesuffix(e) for e in _ENDINGS if scaler.name.endswith(e)), scaler.name)
     same = (ref for ref in _near(scaler, named.get(own, ())) if ref.namespace == here)

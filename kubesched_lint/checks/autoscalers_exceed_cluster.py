@@ -9,38 +9,38 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.placing.together.joint import Impossible, contradictions
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.crowding.contradictions import proof_of, values_of
 from kubesched_lint.findings import Hazard, Place
 
 
-def check(world: World) -> Iterator[Hazard]:
+def check(scenario: Scenario) -> Iterator[Hazard]:
     """Judge fixed nodes only; set-does-not-fit reports a set that does not even fit as it is deployed."""
-    if world.is_elastic or world.pools or contradictions(world):
+    if scenario.is_elastic or scenario.pools or contradictions(scenario):
         return
-    full = tuple(replace(s, min_replicas=s.max_replicas) for s in world.manifests.autoscalers)
-    for found in contradictions(world.with_manifests(replace(world.manifests, autoscalers=full))):
-        scalers = tuple(_growing(world, found))
+    full = tuple(replace(s, min_replicas=s.max_replicas) for s in scenario.manifests.autoscalers)
+    for found in contradictions(scenario.with_manifests(replace(scenario.manifests, autoscalers=full))):
+        scalers = tuple(_growing(scenario, found))
         if scalers:
-            yield _hazard(world, found, scalers)
+            yield _hazard(scenario, found, scalers)
 
 
-def _growing(world: World, found: Impossible) -> Iterator[tuple[Autoscaler, int]]:
+def _growing(scenario: Scenario, found: Impossible) -> Iterator[tuple[Autoscaler, int]]:
     """Yield the autoscalers of the manifests that add pods to the contradiction, with how many pods they ask for."""
     for demand in found.demands:
-        it = world.member(demand.workload)
+        it = scenario.member(demand.workload)
         if it.autoscaler is not None and it.autoscaler.source is not None and it.replicas < demand.count:
             yield it.autoscaler, demand.count
 
 
-def _hazard(world: World, found: Impossible, scalers: tuple[tuple[Autoscaler, int], ...]) -> Hazard:
+def _hazard(scenario: Scenario, found: Impossible, scalers: tuple[tuple[Autoscaler, int], ...]) -> Hazard:
     *others, (last, _) = scalers
     return Hazard(
         at=last.path,
         source=last.source,
         victim=found.demands[-1].workload.ref,
         together=tuple(d.workload.ref for d in found.demands),
-        evidence=proof_of(found, world, "these autoscalers reach their maxima at one time"),
+        evidence=proof_of(found, scenario, "these autoscalers reach their maxima at one time"),
         values={
             **values_of(found),
             "scalers": tuple(f"{s.bounds[0]} of {s.kind} {s.name}" for s, _ in scalers),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.controllers.bounds import owner_kind
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.disruption import is_linted, unscaled_budgets
 from kubesched_lint.findings import Hazard, Place, proof
 
@@ -17,7 +17,7 @@ def check(it: Member) -> Iterator[Hazard]:
     resource = _RESOURCES.get(kind)
     why = f"{resource} has none" if resource else "these pods have none"
     for found in unscaled_budgets(it):
-        budget, linted = found.budget, is_linted(found.budget, it.world)
+        budget, linted = found.budget, is_linted(found.budget, it.scenario)
         yield Hazard(
             at=budget.bound_path if linted else ("metadata", "name"),
             source=budget.source if linted else None,

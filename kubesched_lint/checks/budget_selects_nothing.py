@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.text import closest, near
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import labels_when_created
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
 
@@ -18,19 +18,19 @@ _LIKENESS = 0.8
 _ENDINGS = ("-pdb", "-poddisruptionbudget", "-disruption-budget", "-budget")
 
 
-def check(world: World) -> Iterator[Hazard]:
+def check(scenario: Scenario) -> Iterator[Hazard]:
     """Pods of operators and charts are in no manifest, so only a budget that is evidently for a workload counts."""
     of_namespace: dict[str, list[Workload]] = {}
-    for workload in world.manifests.workloads:
+    for workload in scenario.manifests.workloads:
         of_namespace.setdefault(workload.namespace, []).append(workload)
     guarded: dict[str, _Guarded] = {}
-    for budget in world.manifests.budgets:
-        if budget.namespace in of_namespace and is_without_pods(budget, world):
+    for budget in scenario.manifests.budgets:
+        if budget.namespace in of_namespace and is_without_pods(budget, scenario):
             if budget.namespace not in guarded:
                 guarded[budget.namespace] = _Guarded(of_namespace[budget.namespace])
             meant = guarded[budget.namespace].meant_by(budget)
             if meant is not None:
-                yield _hazard(budget, meant, world)
+                yield _hazard(budget, meant, scenario)
 
 
 class _Guarded:
@@ -75,8 +75,8 @@ def _is_slip(budget: DisruptionBudget, labels: Mapping[str, str]) -> bool:
     return any(closest(value, (labels.get(wrong[0].key, ""),), _LIKENESS) for value in wrong[0].values)
 
 
-def _hazard(budget: DisruptionBudget, meant: Workload, world: World) -> Hazard:
-    labels = world.member(meant).pod.labels
+def _hazard(budget: DisruptionBudget, meant: Workload, scenario: Scenario) -> Hazard:
+    labels = scenario.member(meant).pod.labels
     has = ", ".join(f"{key}={value}" for key, value in sorted(labels.items())) or "no labels"
     return Hazard(
         at=("spec", "selector"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import and_others
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.disruption import first_and_last_budget, is_linted
 from kubesched_lint.findings import Hazard, Place, proof
 
@@ -35,6 +35,6 @@ def check(it: Member) -> Iterator[Hazard]:
         related=tuple(
             Place(_SELECTOR, "selects them too", budget.source)
             for budget in few
-            if budget is not last and is_linted(budget, it.world)
+            if budget is not last and is_linted(budget, it.scenario)
         ),
     )

@@ -8,9 +8,9 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.placing.rollout import fenceposts, until_it_ends
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage import attachment
 from kubesched_lint.engine.scenario.storage.claim_names import claims_of_volumes
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.capacity import stands_alone
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import use_recreate
@@ -29,7 +29,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for at, claim, is_mounted in claims_of_volumes(it):
         if set(claim.access_modes) == {"ReadWriteOncePod"} and it.workload.stays:
             yield from _one_pod(it, at, claim, surge, overlaps=overlaps)
-        elif is_mounted and set(claim.access_modes) == {"ReadWriteOnce"} and attachment.is_attached(it.world, claim):
+        elif is_mounted and set(claim.access_modes) == {"ReadWriteOnce"} and attachment.is_attached(it.scenario, claim):
             attached.append((at, claim))
     is_shared = it.replicas > 1 and it.workload.kind != "StatefulSet"
     if attached and (is_shared or overlaps) and not attachment.must_share_a_node(it):
@@ -39,14 +39,16 @@ def check(it: Member) -> Iterator[Hazard]:
 def _one_node(it: Member, attached: Sequence[tuple[Path, Claim]], surge: int, *, is_shared: bool) -> Hazard:
     """One edit of the workload mends all its claims."""
     replicas, (at, _), claims = it.replicas, attached[0], [claim for _, claim in attached]
-    is_sure = any(attachment.is_surely_attached(it.world, claim) for claim in claims)
+    is_sure = any(attachment.is_surely_attached(it.scenario, claim) for claim in claims)
     parted = _parted(it) if is_shared and is_sure else ""
     evidence = pattern(f"{replicas} pods, one node" if is_shared else "old pod and extra pod, one node")
     if parted:
         evidence = proof(f"each node holds one pod ({parted}), and the volume one node", demand=replicas, supply=1)
     named, others = _in_words(claims), tuple(Place(also, f"the claim {claim.name}") for also, claim in attached[1:])
     # k3s' default class keeps pods at one node.
-    milder = Severity.WARNING if any(attachment.has_known_class(it.world, claim) for claim in claims) else Severity.NOTE
+    milder = (
+        Severity.WARNING if any(attachment.has_known_class(it.scenario, claim) for claim in claims) else Severity.NOTE
+    )
     return Hazard(
         at=at,
         evidence=evidence,
@@ -94,6 +96,6 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _parted(it: Member) -> str:
     """Return the rule that lets no two of its pods share a node; empty if none does."""
-    if it.world.cluster is None or not it.usable or not stands_alone(it.pod, it.world.index, it.usable):
+    if it.scenario.cluster is None or not it.usable or not stands_alone(it.pod, it.scenario.index, it.usable):
         return ""
     return "its host port" if it.pod.host_ports else "anti-affinity"

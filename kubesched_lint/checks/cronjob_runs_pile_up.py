@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.engine.scenario.others.room import most_copies
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.sources.manifests.changes import Put

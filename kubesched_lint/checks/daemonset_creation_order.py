@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.text import SHOWN, plural
 from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.staying import preempts
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.apart import APART, AT_ONCE, Later, created_later
 from kubesched_lint.explaining.crowding.daemon_room import locked_out, too_small
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, pattern, witness
@@ -22,7 +22,7 @@ def check(it: Member) -> Iterator[Hazard]:
     """One hazard for each group of nodes and way of coming later, however many DaemonSets share it."""
     late: dict[tuple[tuple[str, ...], str, Later], list[tuple[Workload, Evidence]]] = {}
     for daemon, later in _created_later(it):
-        evidence, is_today = _evidence(it, it.world.member(daemon), f"{it.workload.ref.kind} first ({later.why})")
+        evidence, is_today = _evidence(it, it.scenario.member(daemon), f"{it.workload.ref.kind} first ({later.why})")
         if evidence is not None:
             group = tuple(f"{key}={value}" for key, value in _dedicated_to(daemon).items())
             # The scheduler fills nodes of today within milliseconds; an autoscaler needs longer than an apply.
@@ -57,20 +57,20 @@ def _created_later(it: Member) -> Iterator[tuple[Workload, Later]]:
     """The DaemonSets whose node selector names nodes among those of this workload, unless they take their room back."""
     selected = _dedicated_to(it.workload)
     if selected and it.workload.stays:
-        for daemon in _dedicated_daemons(it.world):
+        for daemon in _dedicated_daemons(it.scenario):
             if not _dedicated_to(daemon).items() <= selected.items():
                 continue
-            later = created_later(it.workload, daemon, it.world)
-            if later is not None and not preempts(it.world.member(daemon), it.workload):
+            later = created_later(it.workload, daemon, it.scenario)
+            if later is not None and not preempts(it.scenario.member(daemon), it.workload):
                 yield daemon, later
 
 
 def _evidence(it: Member, daemon: Member, order: str) -> tuple[Evidence | None, bool]:
     """Why the order matters here, and whether for nodes of today; None if every node of a fixed cluster holds both."""
-    if it.world.cluster is None:
+    if it.scenario.cluster is None:
         return pattern(f"{order}; no cluster given"), False
     shared = daemon.reach.tolerated & it.usable
-    if shared & it.world.today:
+    if shared & it.scenario.today:
         found = locked_out(it, daemon)
         reasons = "" if found is None else ", ".join(found.reasons)
         if found is not None and found.reachable:
@@ -81,10 +81,10 @@ def _evidence(it: Member, daemon: Member, order: str) -> tuple[Evidence | None, 
         if found is not None:
             return pattern(f"{order}; on {found.node} the two may not fit together ({reasons})"), True
     elif not daemon.reach.matching:
-        return None if it.world.node_groups.are_all else pattern(f"{order}; no node of this group exists yet"), False
-    if shared & ~it.world.today and (small := too_small(it, daemon)):
+        return None if it.scenario.node_groups.are_all else pattern(f"{order}; no node of this group exists yet"), False
+    if shared & ~it.scenario.today and (small := too_small(it, daemon)):
         return pattern(f"{order}; {small}"), False
-    return pattern(f"{order}; the nodes come from an autoscaler") if it.world.is_elastic else None, False
+    return pattern(f"{order}; the nodes come from an autoscaler") if it.scenario.is_elastic else None, False
 
 
 def _dedicated_to(workload: Workload) -> Mapping[str, str]:
@@ -92,8 +92,10 @@ def _dedicated_to(workload: Workload) -> Mapping[str, str]:
     return {k: v for k, v in workload.pod.node_selector.items() if k not in _EVERYWHERE}
 
 
-@once_per_world
-def _dedicated_daemons(world: World) -> Sequence[Workload]:
+@once_per_scenario
+def _dedicated_daemons(scenario: Scenario) -> Sequence[Workload]:
     return [
-        workload for workload in world.manifests.workloads if workload.kind == "DaemonSet" and _dedicated_to(workload)
+        workload
+        for workload in scenario.manifests.workloads
+        if workload.kind == "DaemonSet" and _dedicated_to(workload)
     ]

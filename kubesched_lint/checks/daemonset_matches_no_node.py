@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import FIXED, hint, miss_of
 from kubesched_lint.explaining.remedies.nodes import spell_as_nodes_do, tolerate
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -17,9 +17,9 @@ from kubesched_lint.findings import Hazard, Severity, pattern
 
 def check(it: Member) -> Iterator[Hazard]:
     reach = it.reach
-    if it.workload.kind != "DaemonSet" or reach.tolerated or targets(it.pod, it.world.index)[0]:
+    if it.workload.kind != "DaemonSet" or reach.tolerated or targets(it.pod, it.scenario.index)[0]:
         return  # its controller does not read the scheduler's configuration
-    nodes = it.world.today.bit_count()
+    nodes = it.scenario.today.bit_count()
     if reach.matching:
         taints = taints_in_the_way(it, reach.matching)
         yield Hazard(
@@ -31,7 +31,7 @@ def check(it: Member) -> Iterator[Hazard]:
             variant="taints",
         )
         return
-    check_known(it.pod, it.world)
+    check_known(it.pod, it.scenario)
     miss = miss_of(it)
     yield Hazard(
         at=miss.at,
@@ -50,4 +50,4 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     if hazard.variant == "taints":
         yield from tolerate(it, it.reach.matching)
     else:
-        yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)
+        yield from spell_as_nodes_do(it.workload, hazard.at, it.scenario.index.nodes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.missed_nodes import daemons_where_missed, missed_nodes
 from kubesched_lint.explaining.remedies.nodes import tolerate
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -23,7 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
         evidence=pattern(f"{len(others)} other DaemonSets run beside it and there"),
         values={
             "missed": missed.bit_count(),
-            "nodes": it.world.names(missed),
+            "nodes": it.scenario.names(missed),
             "taints": tuple(map(str, taints_in_the_way(it, missed))),
             "others": tuple(map(str, others)),
         },

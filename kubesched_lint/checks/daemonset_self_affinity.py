@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scenario.others.running import running_match
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.sources.manifests.changes import Remove
@@ -22,9 +22,9 @@ def check(it: Member) -> Iterator[Hazard]:
             return
         if any(w is not it.workload for w in it.selected_workloads(term)):
             return  # pods of others may match in other domains
-        if running_match(it.world, terms, it.workload.namespace) is not None:
+        if running_match(it.scenario, terms, it.workload.namespace) is not None:
             return
-        domains = {v: n & usable for v, n in it.world.index.domains(term.topology_key).items() if n & usable}
+        domains = {v: n & usable for v, n in it.scenario.index.domains(term.topology_key).items() if n & usable}
         if len(domains) < 2:
             continue
         largest = max(nodes.bit_count() for nodes in domains.values())

@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.scenario.others.room import most_free
 from kubesched_lint.engine.scenario.others.staying import staying
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, Severity, proof
 
 
@@ -24,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     resource = max(short.values(), key=list(short.values()).count)
     here = [name for name, lacking in short.items() if lacking == resource]
-    free = most_free(it, resource, it.world.index.named(here))
+    free = most_free(it, resource, it.scenario.index.named(here))
     yield Hazard(
         at=request_path(it.workload, resource),
         evidence=proof(
@@ -55,9 +55,9 @@ def _victims(pod: Pod) -> str:
 def _starved(it: Member, pod: Pod) -> Iterator[tuple[str, str]]:
     """Yield (node, resource) for nodes without room for its pod beside the running pods that stay."""
     state = staying(it).state
-    nodes = it.daemon_nodes & ~it.world.index.unknown_resources
+    nodes = it.daemon_nodes & ~it.scenario.index.unknown_resources
     for position in positions(nodes):
-        node = it.world.index.nodes[position]
+        node = it.scenario.index.nodes[position]
         for name, amount in pod.requests.items():
             if amount > 0 and state.ledger.free(name)[position] < amount <= (node.allocatable or {}).get(name, 0):
                 yield node.name, name

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.controllers.bounds import scaled
 from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.placing.rollout import repels_across_revisions
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.ports import REASON
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import roll_without_surge

@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.model.node import REGION, ZONE, domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern, proof
 from kubesched_lint.sources.manifests.changes import Remove
@@ -16,7 +16,7 @@ from kubesched_lint.sources.manifests.changes import Remove
 
 def check(it: Member) -> Iterator[Hazard]:
     for term in it.kept_apart:
-        if it.world.cluster is not None:
+        if it.scenario.cluster is not None:
             yield from _counted(it, term)
         elif term.topology_key in (ZONE, REGION):
             yield Hazard(
@@ -34,7 +34,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _counted(it: Member, term: PodAffinityTerm) -> Iterator[Hazard]:
     nodes = it.daemon_nodes
-    domains = {v: (n & nodes).bit_count() for v, n in it.world.index.domains(term.topology_key).items() if n & nodes}
+    domains = {v: (n & nodes).bit_count() for v, n in it.scenario.index.domains(term.topology_key).items() if n & nodes}
     pending = sum(domains.values()) - len(domains)
     if pending <= 0:
         return

@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
 from kubesched_lint.engine.scenario.premises import nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.tolerance import dedicated_to
 from kubesched_lint.explaining.devices.room import nodes_with_devices
 from kubesched_lint.findings import Hazard, pattern
@@ -20,18 +20,18 @@ def check(it: Member) -> Iterator[Hazard]:
     """A toleration opens a pool; only a selector sends pods there. The control plane is no pool to send pods to."""
     if it.workload.kind == "DaemonSet":
         return
-    usable = _nodes_with_devices(it) if needs_devices(it.workload.pod, it.world) else it.usable
+    usable = _nodes_with_devices(it) if needs_devices(it.workload.pod, it.scenario) else it.usable
     for toleration in it.workload.pod.tolerations:
         if not toleration.key or toleration.key in CONTROL_PLANE or toleration.effect == "PreferNoSchedule":
             continue
-        pool = dedicated_to(it.world.index, toleration)
+        pool = dedicated_to(it.scenario.index, toleration)
         outside = usable & ~pool
         if not pool or not outside:
             continue
-        dedicated = nodes_in_words(it.world, pool)
+        dedicated = nodes_in_words(it.scenario, pool)
         values = {
             "dedicated": dedicated,
-            "outside": nodes_in_words(it.world, outside),
+            "outside": nodes_in_words(it.scenario, outside),
             "taint": toleration.key + (f"={toleration.value}" if toleration.value else ""),
         }
         if usable & pool:
@@ -56,5 +56,5 @@ def _nodes_with_devices(it: Member) -> NodeSet:
 def _prefers(it: Member, pool: int) -> bool:
     """Whether the pod prefers the pool, which is a choice too."""
     return any(
-        it.world.index.matching_term(preferred.term) & pool for preferred in it.workload.pod.preferred_node_terms
+        it.scenario.index.matching_term(preferred.term) & pool for preferred in it.workload.pod.preferred_node_terms
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from kubesched_lint.engine.base.places import ObjectRef, Path
 from kubesched_lint.engine.base.plain import value_at
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, Place, pattern
 
 _NAME: Path = ("metadata", "name")
@@ -20,8 +20,8 @@ _CONFIG_SYNC = (
 )
 
 
-def check(world: World) -> Iterator[Hazard]:
-    for items in world.manifests.duplicates().values():
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    for items in scenario.manifests.duplicates().values():
         for earlier, later in pairwise(items):
             if earlier.source.path == later.source.path and _selectors(earlier) == _selectors(later):
                 yield from _hazards(earlier, later)

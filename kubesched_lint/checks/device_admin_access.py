@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.engine.scenario.device_premises import ADMIN_LABEL
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, proof
 
 
-def check(world: World) -> Iterator[Hazard]:
+def check(scenario: Scenario) -> Iterator[Hazard]:
     """Mirrors AuthorizedForAdmin of ``pkg/registry/resource/utils.go`` (v1.36): the first request is to blame."""
-    claims: tuple[DeviceClaim | DeviceClaimTemplate, ...] = world.manifests.device_claims
-    for claim in (*claims, *world.manifests.device_claim_templates):
-        labels = world.namespaces.labels.get(claim.namespace)
+    claims: tuple[DeviceClaim | DeviceClaimTemplate, ...] = scenario.manifests.device_claims
+    for claim in (*claims, *scenario.manifests.device_claim_templates):
+        labels = scenario.namespaces.labels.get(claim.namespace)
         if labels is None or labels.get(ADMIN_LABEL) == "true":
             continue
         for i, request in enumerate(claim.requests):

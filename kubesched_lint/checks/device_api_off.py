@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.quirks import DYNAMIC_RESOURCES, has
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.sources.manifests.changes import Put
@@ -18,12 +18,12 @@ _GONE_IN = {f"{_GROUP}/v1beta1": "1.38", f"{_GROUP}/v1beta2": "1.39"}
 _KINDS = ("DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice")
 
 
-def check(document: Document, world: World) -> Iterator[Hazard]:
+def check(document: Document, scenario: Scenario) -> Iterator[Hazard]:
     """Kubernetes 1.34 and later serve v1, and beta versions are off by default (``pkg/controlplane/instance.go``)."""
     gone = _GONE_IN.get(document.api_version)
     if gone is None or document.kind not in _KINDS or document.is_stored:
         return  # what a server has stored, it serves
-    if not has(world.premises.kubernetes_version, DYNAMIC_RESOURCES):
+    if not has(scenario.premises.kubernetes_version, DYNAMIC_RESOURCES):
         return
     yield Hazard(
         at=("apiVersion",),
@@ -34,7 +34,7 @@ def check(document: Document, world: World) -> Iterator[Hazard]:
     )
 
 
-def fix(hazard: Hazard, document: Document, world: World) -> Iterator[Remedy]:
+def fix(hazard: Hazard, document: Document, scenario: Scenario) -> Iterator[Remedy]:
     """Write the stable version if every field of the object is the same there."""
     if hazard.variant == "default":
         yield Remedy(f"write {_STABLE}", safe=True, changes=(Put(("apiVersion",), _STABLE),))

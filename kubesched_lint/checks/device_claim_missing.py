@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import joined
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import IS_NOT_HERE, IS_NOWHERE, devices_in, must_have_claims, references
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -16,14 +16,14 @@ from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    must_have_claims(it.world)
+    must_have_claims(it.scenario)
     unknown: list[str] = []
     for reference, kind, name, at in references(it):
         known = _known(it, kind)
         if (it.workload.namespace, name) in known:
             continue
-        meant = nearest_class(it.world, kind, name, _names(it, kind))
-        if meant or it.world.cluster_has(kind):
+        meant = nearest_class(it.scenario, kind, name, _names(it, kind))
+        if meant or it.scenario.cluster_has(kind):
             yield _hazard(it, reference, kind, name, at, meant)
         else:
             unknown.append(kind)
@@ -49,7 +49,7 @@ def _hazard(it: Member, reference: str, kind: str, name: str, at: Path, meant: s
         values={
             "kind_of_claim": kind,
             "claim": name,
-            "is_nowhere": IS_NOWHERE if it.world.cluster_has(kind) else IS_NOT_HERE,
+            "is_nowhere": IS_NOWHERE if it.scenario.cluster_has(kind) else IS_NOT_HERE,
             "nearest": hint(near, "there is "),
             "meant": meant,
             "correction": correction(meant),
@@ -61,7 +61,7 @@ def _hazard(it: Member, reference: str, kind: str, name: str, at: Path, meant: s
 
 def _known(it: Member, kind: str) -> Collection[tuple[str, str]]:
     """Return (namespace, name) of all claims or templates."""
-    devices = devices_in(it.world)
+    devices = devices_in(it.scenario)
     return devices.templates if kind == "ResourceClaimTemplate" else devices.claims
 
 

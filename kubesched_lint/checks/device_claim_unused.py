@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.plain import mappings_at
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import must_have_claims
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, pattern
@@ -15,7 +15,7 @@ _CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    must_have_claims(it.world)
+    must_have_claims(it.scenario)
     spec = written_at(it.workload.source, it.workload.pod.path)
     if not isinstance(spec, dict):
         return

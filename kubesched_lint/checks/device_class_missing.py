@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import (
     IS_NOT_HERE,
     IS_NOWHERE,
@@ -22,14 +22,14 @@ from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    must_have_claims(it.world)
-    classes, unknown = devices_in(it.world).classes, False
+    must_have_claims(it.scenario)
+    classes, unknown = devices_in(it.scenario).classes, False
     for asked in (asked for wanted in open_claims(it) for options in asked_of(wanted) for asked in options):
         name = asked.request.device_class
         if not name or name in classes:
             continue
-        meant = nearest_class(it.world, "DeviceClass", name, classes)
-        if meant or it.world.cluster_has("DeviceClass"):
+        meant = nearest_class(it.scenario, "DeviceClass", name, classes)
+        if meant or it.scenario.cluster_has("DeviceClass"):
             yield _hazard(it, asked, meant)
         else:
             unknown = True
@@ -56,7 +56,7 @@ def _hazard(it: Member, asked: Asked, meant: str) -> Hazard:
             "class": name,
             "request": asked.name,
             "claim": str(asked.wanted),
-            "is_nowhere": IS_NOWHERE if it.world.cluster_has("DeviceClass") else IS_NOT_HERE,
+            "is_nowhere": IS_NOWHERE if it.scenario.cluster_has("DeviceClass") else IS_NOT_HERE,
             "nearest": hint(meant, "there is "),
             "meant": meant,
             "correction": correction(meant),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import BROKEN, short_of
 from kubesched_lint.explaining.devices.words import at_request, words_for
@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def _state(pool: str, state: str, it: Member) -> str:
     """What is wrong with the pool, with numbers."""
     driver, _, name = pool.partition("/")
-    slices = [each for each in devices_in(it.world).slices if (each.driver, each.pool) == (driver, name)]
+    slices = [each for each in devices_in(it.scenario).slices if (each.driver, each.pool) == (driver, name)]
     newest = [each for each in slices if each.generation == max(one.generation for one in slices)]
     if state == "invalid":
         return "has two devices or counter sets of one name, or a device that consumes an unknown counter"

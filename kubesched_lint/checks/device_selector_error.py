@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.devices.failures import one_line
 from kubesched_lint.explaining.devices.first_attempt import first_attempt
 from kubesched_lint.explaining.devices.requests import devices_in
@@ -39,7 +39,7 @@ def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom
     text = f"selector #{failure.number}: {_RUNTIME}: {failure.message}"
     stopped = [position for position, given in first.items() if given.is_error and given.reason.endswith(text)]
     fitting = [position for position in positions(room.among) if position not in first or first[position].is_given]
-    nodes = it.world.index.names
+    nodes = it.scenario.index.names
     later = pattern(f"once other devices are taken: {text}")
     return Hazard(
         at=at,
@@ -78,7 +78,7 @@ def _remedy(failure: Failure) -> str:
 
 
 def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tuple[Path, Source | None]:
-    device_class = devices_in(it.world).classes.get(failure.device_class)
+    device_class = devices_in(it.scenario).classes.get(failure.device_class)
     if device_class is not None and device_class.source is not None:
         return ("spec", "selectors", failure.number, "cel", "expression"), device_class.source
     where = ("deviceClassName",) if device_class else ("selectors", failure.number, "cel", "expression")
@@ -96,5 +96,5 @@ def _evidence(text: str, it: Member, *, proven: bool) -> Evidence:
 def _has_rivals(it: Member) -> bool:
     """Whether pods of others hold devices or may take some."""
     own = {(it.workload.namespace, reference.claim) for reference in it.workload.pod.resource_claims}
-    others = (w.pod for w in it.world.manifests.workloads if w is not it.workload)
-    return not devices_in(it.world).claims.keys() <= own or any(needs_devices(pod, it.world) for pod in others)
+    others = (w.pod for w in it.scenario.manifests.workloads if w is not it.workload)
+    return not devices_in(it.scenario).claims.keys() <= own or any(needs_devices(pod, it.scenario) for pod in others)

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.text import first_few, joined, many
 from kubesched_lint.engine.model.devices import Attribute, Device, DeviceID
 from kubesched_lint.engine.scenario.others.room import why_closed
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
 from kubesched_lint.engine.scheduler.devices.pools import devices_of
 from kubesched_lint.explaining.devices.requests import devices_in
@@ -49,15 +49,15 @@ def _removed(survey: Survey) -> str:
 
 def _elsewhere(request: Request, room: DeviceRoom, it: Member) -> str:
     """Which other nodes have devices for the request, and why the pods cannot use them; empty if there are none."""
-    others = it.world.index.all & it.world.today & ~room.among
+    others = it.scenario.index.all & it.scenario.today & ~room.among
     for asked in (survey.asked for survey in request.options):
         try:
-            survey = surveyed(asked, others, it.world) if others else None
+            survey = surveyed(asked, others, it.scenario) if others else None
         except UncheckedError:
             continue  # a selector cannot be judged on devices over there
         if survey is not None and survey.all_left:
             having = sum(1 << position for position, devices in survey.left.items() if devices)
-            names = first_few(it.world.names(having))
+            names = first_few(it.scenario.names(having))
             return f"{names} {'has' if having.bit_count() == 1 else 'have'} such devices, but {why_closed(it, having)}"
     return ""
 
@@ -68,7 +68,7 @@ def _seen(request: Request, it: Member) -> str:
     excluded = request.main.removed.get(failing, frozenset())
     names = attributes_read(failing.expression)
     counts: Counter[str] = Counter()
-    for device_id, device, _ in devices_of(devices_in(it.world).slices):
+    for device_id, device, _ in devices_of(devices_in(it.scenario).slices):
         if names and device_id in excluded:
             counts[_values(device_id, device, names)] += 1
     found = [f"{values} ({count})" for values, count in counts.most_common() if values]

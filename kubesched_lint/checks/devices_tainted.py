@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.base.text import joined, many
 from kubesched_lint.engine.model.devices import DeviceID, DeviceTaint
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.devices.life import evicts_at_once
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import TAINTED, room_of, short_of, shortcoming
@@ -53,7 +53,7 @@ def _evicted(it: Member) -> Iterator[Hazard]:
 
 def _evicting(survey: Survey, it: Member) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
     """Return the devices for a request whose taints evict its pods at once, with these taints."""
-    known, request = devices_in(it.world).evicting_taints, survey.asked.request
+    known, request = devices_in(it.scenario).evicting_taints, survey.asked.request
     found = {each: [t for t in known.get(each, ()) if evicts_at_once(t, request)] for each in survey.all_left}
     return {device: taints for device, taints in found.items() if taints}
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.claim_limits import too_many_devices
 from kubesched_lint.explaining.devices.requests import must_have_claims
 from kubesched_lint.explaining.devices.room import SHORT, DeviceRoom, Request, room_for_copies, short_of
@@ -17,9 +17,9 @@ from kubesched_lint.findings import Hazard, Place
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    if not needs_devices(it.workload.pod, it.world):
+    if not needs_devices(it.workload.pod, it.scenario):
         return
-    must_have_claims(it.world)
+    must_have_claims(it.scenario)
     if limited := [*too_many_devices(it)]:
         yield from limited
         return
@@ -36,7 +36,7 @@ def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
     """The hazard of a request that exceeds every node."""
     survey = request.main
     needed, (most, position) = room.needed(request, survey), survey.most_on_a_node
-    node, is_joint = it.world.index.names[position], needed > survey.asked.request.count
+    node, is_joint = it.scenario.index.names[position], needed > survey.asked.request.count
     alike = [c.match_attribute for c in survey.asked.constraints if c.match_attribute]
     same = f" with the same {' and '.join(alike)}" if alike else ""
     text = f"{needed} devices{same} > {most}, the most on a node ({node})"
@@ -82,7 +82,7 @@ def _for_daemons(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
     """The hazard of a DaemonSet some of whose nodes lack devices; if all do, another finding says why."""
     count = room.among.bit_count()
     for request in room.requests:
-        lacking = [it.world.index.names[p] for p in positions(room.among) if not room.pods_on(request, p)]
+        lacking = [it.scenario.index.names[p] for p in positions(room.among) if not room.pods_on(request, p)]
         if 0 < len(lacking) < count:
             text = f"{len(lacking)} of {count} nodes with too few devices"
             evidence = shortage(it, text, demand=count, supply=count - len(lacking))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.workload import asked_to_survive
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.ends.bad_ends import bad_end
 from kubesched_lint.explaining.ends.hazards import told
 from kubesched_lint.explaining.ends.losses import left_pending
@@ -22,7 +22,7 @@ _IN_WORDS = {
 
 def check(it: Member) -> Iterator[Hazard]:
     """Report the loss of a certain node or zone, by counting; else the verdict on any. Not what is missing anyhow."""
-    asked = {*it.world.premises.survive, *asked_to_survive(it.workload)}
+    asked = {*it.scenario.premises.survive, *asked_to_survive(it.workload)}
     for event in (event for event in _IN_WORDS if event in asked):
         of, _, is_loss = event.partition("-")
         found = [replace(each, variant="certain") for each in left_pending(it, of)] if is_loss else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.disruption import is_linted, nothing_may_go, stuck_budgets
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place
@@ -15,7 +15,7 @@ from kubesched_lint.sources.manifests.changes import Change, Put, Remove
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     for budget in stuck_budgets(it):
-        linted, in_resource = is_linted(budget, it.world), bool(getattr(budget.source, "moves", ()))
+        linted, in_resource = is_linted(budget, it.scenario), bool(getattr(budget.source, "moves", ()))
         written = budget.bound_path if in_resource else budget.path
         yield Hazard(
             at=written if linted else it.workload.replicas_path,

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.resources import is_extended, is_ignored, reque
 from kubesched_lint.engine.scenario.device_premises import class_premises
 from kubesched_lint.engine.scenario.others.room import why_closed
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_resource
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, proof
@@ -28,23 +28,23 @@ def check(it: Member) -> Iterator[Hazard]:
     for resource, amount in it.pod.requests.items():
         if amount <= 0 or not is_extended(resource) or is_ignored(resource, profile_of(it.pod)):
             continue
-        offering = it.world.index.all & ~it.world.index.short_of(resource, 1)
+        offering = it.scenario.index.all & ~it.scenario.index.short_of(resource, 1)
         if within & offering:
             continue
-        near = nearest_resource(resource, it.world.index.offered)
+        near = nearest_resource(resource, it.scenario.index.offered)
         lacked = resource if offering else _lacked(it, resource)
         why = why_closed(it, offering) if offering else ""
         yield Hazard(
             at=request_path(it.workload, resource),
             evidence=proof(
-                f"0 of {nodes_in_words(it.world, within)} it may use offer {resource}: Insufficient {resource}",
+                f"0 of {nodes_in_words(it.scenario, within)} it may use offer {resource}: Insufficient {resource}",
                 demand=amount,
                 supply=0,
-                assumes=(*node_premises(it), *class_premises(lacked, it.world)),
+                assumes=(*node_premises(it), *class_premises(lacked, it.scenario)),
             ),
             values={
                 "resource": resource,
-                "nodes": it.world.names(offering),
+                "nodes": it.scenario.names(offering),
                 "why": why,
                 "how": f"add a toleration for {why.removeprefix(_INTOLERANT)}" if _INTOLERANT in why else _BY_LABELS,
                 "nearest": hint(near, "they offer "),
@@ -59,7 +59,7 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Name the resource as nodes do."""
     resource = str(hazard.values["resource"])
-    nearest = nearest_resource(resource, it.world.index.offered) if hazard.variant == "default" else ""
+    nearest = nearest_resource(resource, it.scenario.index.offered) if hazard.variant == "default" else ""
     if not nearest:
         return
     holders = [
@@ -79,7 +79,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 def _lacked(it: Member, resource: str) -> str:
     """What the cluster lacks: the resource, or all of its vendor's (``intel.com/*``) if no node offers any of these."""
     vendor = _vendor(resource)
-    return resource if vendor in map(_vendor, it.world.index.offered) else f"{vendor}/*"
+    return resource if vendor in map(_vendor, it.scenario.index.offered) else f"{vendor}/*"
 
 
 def _vendor(resource: str) -> str:

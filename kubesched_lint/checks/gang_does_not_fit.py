@@ -9,29 +9,29 @@ from kubesched_lint.engine.placing.gangs.answers import IMPOSSIBLE, Answer
 from kubesched_lint.engine.scenario.device_premises import set_premises
 from kubesched_lint.engine.scenario.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 
 
-def check(world: World) -> Iterator[Hazard]:
-    for answer in answers_about(world):
-        if answer.verdict == IMPOSSIBLE and domains(answer.gang, world):  # else podgroup-topology-key reports it
-            yield _hazard(answer, world)
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    for answer in answers_about(scenario):
+        if answer.verdict == IMPOSSIBLE and domains(answer.gang, scenario):  # else podgroup-topology-key reports it
+            yield _hazard(answer, scenario)
 
 
-def _hazard(answer: Answer, world: World) -> Hazard:
+def _hazard(answer: Answer, scenario: Scenario) -> Hazard:
     gang = answer.gang
     at, source = place_of(gang)
     doubts: list[str] = []
-    if staying_beside_set(world).pods:
+    if staying_beside_set(scenario).pods:
         doubts.append("the running pods of others stay where they are")
     if gang.is_foreign:
         doubts.append(f"{gang.group.system} puts pods only where kube-scheduler would")
     severity = Severity.WARNING if doubts else None
-    assumes = [*set_premises((it.workload.pod for it in gang.members), world), *doubts]
+    assumes = [*set_premises((it.workload.pod for it in gang.members), scenario), *doubts]
     if not gang.is_foreign:
-        assumes += (*preemption_premise(gang, world), *gates_premise(world))
+        assumes += (*preemption_premise(gang, scenario), *gates_premise(scenario))
     names = tuple(str(it.workload) for it in gang.members)
     where = f" in one {answer.key}" if answer.key else ""
     return Hazard(

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from kubesched_lint.engine.model.policy import VOLCANO
 from kubesched_lint.engine.placing.gangs.answers import MAY_MISS, Answer, course, placed
 from kubesched_lint.engine.scenario.gangs import gates_premise, preemption_premise
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, witness
 
 
-def check(world: World) -> Iterator[Hazard]:
-    for answer in answers_about(world):
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    for answer in answers_about(scenario):
         # Volcano chooses nodes by its own rules: a course of kube-scheduler shows nothing about it.
         if answer.verdict == MAY_MISS and answer.gang.group.system != VOLCANO:
-            yield _hazard(answer, _assumed(answer, world))
+            yield _hazard(answer, _assumed(answer, scenario))
 
 
-def _assumed(answer: Answer, world: World) -> tuple[str, ...]:
-    gates = () if answer.gang.is_foreign else gates_premise(world)
-    return (*preemption_premise(answer.gang, world), *gates)
+def _assumed(answer: Answer, scenario: Scenario) -> tuple[str, ...]:
+    gates = () if answer.gang.is_foreign else gates_premise(scenario)
+    return (*preemption_premise(answer.gang, scenario), *gates)
 
 
 def _hazard(answer: Answer, assumes: tuple[str, ...]) -> Hazard:

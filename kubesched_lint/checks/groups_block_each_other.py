@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.scenario.gangs import Gang, loose_groups
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.crowding.half_placed import HalfPlaced, half_placed
 from kubesched_lint.findings import Hazard, Place, witness
 
 _POLICY = ("spec", "schedulingPolicy")
 
 
-def check(world: World) -> Iterator[Hazard]:
-    if any(True for _ in loose_groups(world)):
-        yield from map(_hazard, half_placed(world))
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    if any(True for _ in loose_groups(scenario)):
+        yield from map(_hazard, half_placed(scenario))
 
 
 def _hazard(found: HalfPlaced) -> Hazard:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.placing.limits import MOST_SOLVED
 from kubesched_lint.engine.placing.together.joint import GROUPS, demands_of, most_placeable
 from kubesched_lint.engine.placing.together.problem import Demand
 from kubesched_lint.engine.scenario.applying.phases import hook_beside
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.findings import Hazard, pattern
 
@@ -20,13 +20,13 @@ _ANNOTATIONS: Path = ("metadata", "annotations")
 def check(it: Member) -> Iterator[Hazard]:
     """Say nothing where nodes may be added, or where the release does not fit even without the hook."""
     hook, count, usable = hook_beside(it.workload.annotations), it.replicas, it.usable
-    if not (hook and count and usable) or it.world.pools or it.world.is_elastic:
+    if not (hook and count and usable) or it.scenario.pools or it.scenario.is_elastic:
         return
-    if usable & it.world.index.unknown_resources or not _fits(it.world):
+    if usable & it.scenario.index.unknown_resources or not _fits(it.scenario):
         return
-    release = demands_of(it.world)
+    release = demands_of(it.scenario)
     wanted = sum(one.count for one in release) + count
-    placed = most_placeable(it.world, [*release, _demand(it)], GROUPS)
+    placed = most_placeable(it.scenario, [*release, _demand(it)], GROUPS)
     if placed < wanted:
         yield Hazard(
             at=_ANNOTATIONS,
@@ -41,10 +41,10 @@ def _demand(it: Member) -> Demand:
     return Demand(it.workload, with_enforced_constraints(it.pod), it.replicas, it.usable)
 
 
-@once_per_world
-def _fits(world: World) -> bool:
+@once_per_scenario
+def _fits(scenario: Scenario) -> bool:
     """Whether counting shows no obstacle for the release without its hooks."""
-    release: Sequence[Demand] = demands_of(world)
+    release: Sequence[Demand] = demands_of(scenario)
     if not 0 < len(release) <= MOST_SOLVED:
         return False
-    return most_placeable(world, release, GROUPS) == sum(one.count for one in release)
+    return most_placeable(scenario, release, GROUPS) == sum(one.count for one in release)

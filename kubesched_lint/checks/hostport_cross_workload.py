@@ -12,7 +12,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.together.joint import demands_of
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.premises import node_premises, running_premises
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.crowding.port_crowds import crowds_of, own_nodes
 from kubesched_lint.explaining.crowding.ports import REASON, PortConflict, PortUser, taken_by_running
 from kubesched_lint.findings import Hazard, Place, Severity, proof
@@ -23,13 +23,13 @@ def check(it: Member) -> Iterator[Hazard]:
     if not wanted or wanted > nodes.bit_count():
         return  # too many for its nodes even alone: hostport-replicas-exceed-nodes
     yield from _running(it, wanted, nodes)
-    for crowd in crowds_of(it.world).get(it.workload, ()):
+    for crowd in crowds_of(it.scenario).get(it.workload, ()):
         yield _hazard(it, crowd)
 
 
 def _hazard(it: Member, crowd: PortConflict) -> Hazard:
     """Count only the users whose pods surely ask for places, if these are too many; else it is a warning."""
-    asked = _places_asked_for(it.world)
+    asked = _places_asked_for(it.scenario)
     sure = [user for user in crowd.users if asked.get(user.workload) == user.pods]
     is_sure = sum(user.pods for user in sure) > _supply(sure)
     counted = sure if is_sure else crowd.users
@@ -68,10 +68,10 @@ def _supply(users: Iterable[PortUser]) -> int:
     return reduce(or_, (user.nodes for user in users), EMPTY).bit_count()
 
 
-@once_per_world
-def _places_asked_for(world: World) -> Mapping[Workload, int]:
+@once_per_scenario
+def _places_asked_for(scenario: Scenario) -> Mapping[Workload, int]:
     """Workload → its pods that surely reach the scheduler: it is defined once and not gated."""
-    return {demand.workload: demand.count for demand in demands_of(world)}
+    return {demand.workload: demand.count for demand in demands_of(scenario)}
 
 
 def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:
@@ -92,7 +92,7 @@ def _running(it: Member, wanted: int, nodes: int) -> Iterator[Hazard]:
         values={
             "pending": wanted - free,
             "holders": tuple(sorted({f"{b.namespace}/{b.name}" for b in holders})),
-            "nodes": it.world.names(nodes & taken),
+            "nodes": it.scenario.names(nodes & taken),
             "port": port.port,
         },
         variant="running",

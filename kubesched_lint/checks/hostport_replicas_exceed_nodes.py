@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, proof
 

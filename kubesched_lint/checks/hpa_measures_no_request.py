@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.pod import Container
 from kubesched_lint.engine.model.policy import ResourceMetric
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
 from kubesched_lint.findings import Hazard, Place, pattern
 

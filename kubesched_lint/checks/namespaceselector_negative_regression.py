@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.quirks import NEGATIVE_NAMESPACE_SELECTOR, has
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.sources.manifests.changes import Append
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    version = it.world.premises.kubernetes_version
+    version = it.scenario.premises.kubernetes_version
     if not has(version, NEGATIVE_NAMESPACE_SELECTOR):
         return
     pod = it.workload.pod
@@ -24,7 +24,7 @@ def check(it: Member) -> Iterator[Hazard]:
             continue
         if any(r.operator not in ("NotIn", "DoesNotExist") for r in selector.requirements):
             continue
-        outside = _left_out(term, it.world)
+        outside = _left_out(term, it.scenario)
         if outside is not None and not outside:
             continue  # all namespaces of the cluster are selected anyhow
         yield Hazard(
@@ -45,10 +45,10 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     )
 
 
-def _left_out(term: PodAffinityTerm, world: World) -> tuple[str, ...] | None:
+def _left_out(term: PodAffinityTerm, scenario: Scenario) -> tuple[str, ...] | None:
     """Namespaces that the selector should leave out; None if not all are known."""
-    if not world.cluster_has("Namespace"):
+    if not scenario.cluster_has("Namespace"):
         return None
-    labels = world.namespaces.labels
-    names = (name for name in labels if not world.namespaces.reaches(term, "", name, unknown=True))
+    labels = scenario.namespaces.labels
+    names = (name for name in labels if not scenario.namespaces.reaches(term, "", name, unknown=True))
     return tuple(sorted(names))

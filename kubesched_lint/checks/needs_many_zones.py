@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.well_known import RENAMED
 from kubesched_lint.findings import Hazard, pattern
 
 
 def check(it: Member, *, zones: int) -> Iterator[Hazard]:
     """Rules on domains count the nodes of a cluster exactly, so this one is silent beside one."""
-    if it.world.cluster is not None or it.workload.kind == "DaemonSet":
+    if it.scenario.cluster is not None or it.workload.kind == "DaemonSet":
         return
     for term in it.kept_apart:
         if _is_zone(term.topology_key) and it.replicas > zones:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many, plural
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 from kubesched_lint.sources.manifests.changes import Remove
@@ -20,7 +20,7 @@ def check(it: Member) -> Iterator[Hazard]:
     left = len(terms) - len(empty)
     text = f"{left} of {many(len(terms), 'node selector term')} {plural(left, 'has', 'have')} a condition"
     fatal = not left and it.workload.kind != "DaemonSet"
-    if left and it.world.cluster is not None and not it.reach.matching:
+    if left and it.scenario.cluster is not None and not it.reach.matching:
         return  # nodeselector-matches-nothing says more
     for term in empty if left else empty[:1]:
         yield Hazard(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.model.labels import Requirement, go_int
 from kubesched_lint.engine.model.pod import NodeSelectorTerm
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 
 
@@ -15,7 +15,7 @@ def check(it: Member) -> Iterator[Hazard]:
     required = it.workload.pod.required_node_terms or ()
     dead = [t for t in required if any(_never(r) for r in t.expressions)]
     fatal = bool(dead) and len(dead) == len(required) and it.workload.kind != "DaemonSet"
-    nowhere = it.world.cluster is not None and it.workload.kind != "DaemonSet" and not it.reach.matching
+    nowhere = it.scenario.cluster is not None and it.workload.kind != "DaemonSet" and not it.reach.matching
     terms = [(t, True) for t in required] + [(p.term, False) for p in it.workload.pod.preferred_node_terms]
     for term, is_required in terms:
         for comparison in _comparisons(term):
@@ -32,13 +32,13 @@ def check(it: Member) -> Iterator[Hazard]:
                     values={**_values(comparison), "replicas": it.replicas},
                     variant="fatal" if proven else "term" if is_required else "preferred",
                 )
-            elif it.world.cluster is not None:
+            elif it.scenario.cluster is not None:
                 yield from _on_nodes(it, comparison, is_required, nowhere)
 
 
 def _on_nodes(it: Member, comparison: Requirement, required: bool, nowhere: bool) -> Iterator[Hazard]:
     """Yield hazards for nodes whose label is not an integer: they never match, however large it looks."""
-    index, odd = it.world.index, it.world.index.numbers(comparison.key).others
+    index, odd = it.scenario.index, it.scenario.index.numbers(comparison.key).others
     if not odd:
         return
     count, all_odd = sum(nodes.bit_count() for nodes in odd.values()), len(odd) == len(index.domains(comparison.key))

@@ -8,7 +8,7 @@ from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import nearest_node
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint
 from kubesched_lint.findings import Hazard, proof
 
@@ -18,13 +18,13 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not pins or len(pins) != len(it.workload.pod.required_node_terms or ()):
         return
     names = tuple(dict.fromkeys(pin.values[0] for pin in pins))
-    there = [name for name in names if name in it.world.index.positions]
+    there = [name for name in names if name in it.scenario.index.positions]
     if not there:
-        near = nearest_node(it.world, names[0])
+        near = nearest_node(it.scenario, names[0])
         yield _hazard(it, pins[0], names, f"0 of {len(names)} named nodes exist", "absent", near)
         return
-    pinned = it.world.index.named(there)
-    if pinned & ~it.world.index.cordoned == 0 and not it.usable:
+    pinned = it.scenario.index.named(there)
+    if pinned & ~it.scenario.index.cordoned == 0 and not it.usable:
         text = f"{len(there)} of {len(there)} named nodes: node(s) were unschedulable"
         yield _hazard(it, pins[0], tuple(there), text, "cordoned", "")
 

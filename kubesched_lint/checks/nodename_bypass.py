@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.placeholders import to_fill_in
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import is_unknown_host, nearest_node
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint
 from kubesched_lint.explaining.remedies.nodes import select_by_label
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -20,9 +20,9 @@ def check(it: Member) -> Iterator[Hazard]:
     node = it.workload.pod.node_name
     if word := to_fill_in(node):
         raise UncheckedError(f"{word} is a placeholder, fill it in first")
-    absent = it.world.cluster is not None and node not in it.world.index.positions
-    absent = absent and not is_unknown_host(node, it.world)
-    near = nearest_node(it.world, node) if absent else ""
+    absent = it.scenario.cluster is not None and node not in it.scenario.index.positions
+    absent = absent and not is_unknown_host(node, it.scenario)
+    near = nearest_node(it.scenario, node) if absent else ""
     variant = "absent" if absent else _VARIANTS.get(it.workload.kind, "default")
     yield Hazard(
         at=(*it.workload.pod.path, "nodeName"),

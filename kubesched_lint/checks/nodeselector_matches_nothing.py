@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.pod import NodeSelectorTerm, profile_of
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, miss_of
 from kubesched_lint.explaining.near_misses.well_known import is_set_by_system
 from kubesched_lint.explaining.remedies.nodes import spell_as_nodes_do
@@ -27,8 +27,8 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     if any(map(_lacks_values, pod.required_node_terms or ())):
         return  # the API server rejects it: api-would-reject
-    nodes = it.world.today.bit_count()
-    check_known(pod, it.world)
+    nodes = it.scenario.today.bit_count()
+    check_known(pod, it.scenario)
     miss = miss_of(it)
     if it.workload.kind == "DaemonSet" and not is_added(miss.at):
         return  # its controller makes no pods: daemonset-matches-no-node
@@ -83,4 +83,4 @@ def _lacks_values(term: NodeSelectorTerm) -> bool:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Write the label as nodes have it."""
-    yield from spell_as_nodes_do(it.workload, hazard.at, it.world.index.nodes)
+    yield from spell_as_nodes_do(it.workload, hazard.at, it.scenario.index.nodes)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.node import Taint
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 from kubesched_lint.findings import Hazard, pattern
 
@@ -15,7 +15,7 @@ from kubesched_lint.findings import Hazard, pattern
 def check(it: Member) -> Iterator[Hazard]:
     doomed: dict[str, list[str]] = {}
     for bound in it.running_pods:
-        taint = _evicting(bound, it.world)
+        taint = _evicting(bound, it.scenario)
         if taint is not None:
             doomed.setdefault(str(taint), []).append(bound.node)
     for taint_text, nodes in doomed.items():
@@ -27,9 +27,9 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _evicting(bound: BoundPod, world: World) -> Taint | None:
-    position = world.index.positions.get(bound.node)
+def _evicting(bound: BoundPod, scenario: Scenario) -> Taint | None:
+    position = scenario.index.positions.get(bound.node)
     if position is None:
         return None
-    taints = [t for t in world.index.nodes[position].taints if t.effect == "NoExecute"]
+    taints = [t for t in scenario.index.nodes[position].taints if t.effect == "NoExecute"]
     return first_untolerated(bound.pod.tolerations, taints)

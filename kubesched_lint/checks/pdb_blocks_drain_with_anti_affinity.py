@@ -8,7 +8,7 @@ from kubesched_lint.engine.controllers.bounds import allowed_disruptions
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.disruption import budgets_of_no_other, is_linted
 from kubesched_lint.findings import Hazard, Place, proof
 
@@ -42,11 +42,11 @@ def check(it: Member) -> Iterator[Hazard]:
                     "key": term.topology_key,
                     "replicas": replicas,
                 },
-                related=(Place(budget.path, "the budget", budget.source),) if is_linted(budget, it.world) else (),
+                related=(Place(budget.path, "the budget", budget.source),) if is_linted(budget, it.scenario) else (),
             )
 
 
 def _goes_with_a_node(it: Member, key: str) -> bool:
     """Whether draining one node removes a whole domain, so that the evicted pod has no place."""
     usable = it.usable
-    return all((nodes & usable).bit_count() <= 1 for nodes in it.world.index.domains(key).values())
+    return all((nodes & usable).bit_count() <= 1 for nodes in it.scenario.index.domains(key).values())

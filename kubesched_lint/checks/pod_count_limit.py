@@ -12,7 +12,7 @@ from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.scenario.others.running import empty_state
 from kubesched_lint.engine.scenario.others.staying import staying
 from kubesched_lint.engine.scenario.premises import node_premises, running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import total_copies
 from kubesched_lint.findings import Hazard, Severity, proof
 
@@ -24,10 +24,10 @@ def check(it: Member) -> Iterator[Hazard]:
         yield from _daemons(it)
         return
     usable, replicas = it.usable, it.replicas
-    if not it.workload.stays or not usable or it.world.index.unknown_resources & usable:
+    if not it.workload.stays or not usable or it.scenario.index.unknown_resources & usable:
         return
     small = replace(it.pod, requests={}, host_ports=(), required_anti_affinity=())
-    supply = total_copies(small, empty_state(it.world), usable, replicas)
+    supply = total_copies(small, empty_state(it.scenario), usable, replicas)
     bare = supply < replicas
     supply = supply if bare else total_copies(small, staying(it).state, usable, replicas)
     if supply >= replicas:
@@ -46,7 +46,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - supply,
             "replicas": replicas,
             "supply": supply,
-            "most": total_copies(small, empty_state(it.world), usable, maxsize),
+            "most": total_copies(small, empty_state(it.scenario), usable, maxsize),
             "usable": usable.bit_count(),
         },
         variant="bare" if bare else "default",
@@ -54,8 +54,8 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _daemons(it: Member) -> Iterator[Hazard]:
-    nodes = it.daemon_nodes & ~it.world.index.unknown_resources
-    full = it.world.index.names_of(nodes & staying(it).state.ledger.short_of(PODS, 1))
+    nodes = it.daemon_nodes & ~it.scenario.index.unknown_resources
+    full = it.scenario.index.names_of(nodes & staying(it).state.ledger.short_of(PODS, 1))
     if full:
         yield Hazard(
             at=("metadata", "name"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.node import KARPENTER, NodePool
 from kubesched_lint.engine.model.workload import DO_NOT_DISRUPT, DO_NOT_EVICT, EVICTION_NOTES, SAFE_TO_EVICT
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 from kubesched_lint.findings import Hazard, Place, pattern
 
@@ -79,7 +79,7 @@ def _pools(it: Member) -> Sequence[NodePool]:
     pod = it.workload.pod
     return [
         pool
-        for pool in it.world.pools
+        for pool in it.scenario.pools
         if pool.maker == KARPENTER
         and not pool.inferred
         and first_untolerated(pod.tolerations, pool.taints) is None

@@ -9,14 +9,14 @@ from kubesched_lint.engine.base.quirks import ONE_GATE_FOR_GANGS, has
 from kubesched_lint.engine.model.feature_gates import GANGS, GROUPS, TOPOLOGY
 from kubesched_lint.engine.model.policy import KUBERNETES, PodGroup
 from kubesched_lint.engine.scenario.gangs import gates_of, gates_premise
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, pattern
 
 
-def check(world: World) -> Iterator[Hazard]:
-    gates = gates_of(world)
-    one_gate = has(world.premises.kubernetes_version, ONE_GATE_FOR_GANGS)
-    for group in world.manifests.pod_groups:
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    gates = gates_of(scenario)
+    one_gate = has(scenario.premises.kubernetes_version, ONE_GATE_FOR_GANGS)
+    for group in scenario.manifests.pod_groups:
         wanted = [gate for gate in _wanted(group) if not (one_gate and gate == GANGS)]
         off = [gate for gate in wanted if not gates.get(gate)]
         if not off:
@@ -28,7 +28,7 @@ def check(world: World) -> Iterator[Hazard]:
             victim=ObjectRef("PodGroup", group.namespace, group.name),
             evidence=pattern(
                 "" if stated else "no feature gates are stated, and these are off by default",
-                assumes=gates_premise(world) if stated else (),
+                assumes=gates_premise(scenario) if stated else (),
             ),
             values={
                 "group": f"{group.namespace}/{group.name}",

@@ -17,20 +17,20 @@ from kubesched_lint.engine.scenario.gangs import (
     group_names,
     pod_group,
 )
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, Place, Severity, pattern, proof
 
 
 def check(it: Member) -> Iterator[Hazard]:
     name = it.workload.pod.group
-    if not name or gates_of(it.world).get(GROUPS) is False:
+    if not name or gates_of(it.scenario).get(GROUPS) is False:
         return
-    group = pod_group(it.world, it.workload.namespace, name)
+    group = pod_group(it.scenario, it.workload.namespace, name)
     if group is None:
         yield _missing(it, name)
         return
     gang = group_around(it)
-    if gang is None or it.workload.ref != gang.members[0].workload.ref or not _holds_back(group, it.world):
+    if gang is None or it.workload.ref != gang.members[0].workload.ref or not _holds_back(group, it.scenario):
         return
     if any(one.workload.kind == "DaemonSet" for one in gang.members):
         return
@@ -45,22 +45,22 @@ def check(it: Member) -> Iterator[Hazard]:
         yield _few(gang, first, text, "ordered", {"ordered": str(ordered)})
 
 
-def _holds_back(group: PodGroup, world: World) -> bool:
+def _holds_back(group: PodGroup, scenario: Scenario) -> bool:
     """Whether the gates are on; those of a stored group may be, and podgroup-ignored speaks of the others."""
-    gates, is_stored = gates_of(world), group.source is None
+    gates, is_stored = gates_of(scenario), group.source is None
     return group.min_count is not None and all(gates.get(gate, is_stored) for gate in (GROUPS, GANGS))
 
 
 def _missing(it: Member, name: str) -> Hazard:
-    known = it.world.cluster_has("PodGroup")
-    stated = GROUPS in gates_of(it.world)
+    known = it.scenario.cluster_has("PodGroup")
+    stated = GROUPS in gates_of(it.scenario)
     return Hazard(
         at=(*it.workload.pod.path, "schedulingGroup", "podGroupName"),
         evidence=pattern(
             f"no PodGroup {it.workload.namespace}/{name}"
             + ("" if known else " in the manifests")
             + ("" if stated else f", if the feature gate {GROUPS} is on")
-            + did_you_mean(name, group_names(it.world, it.workload.namespace))
+            + did_you_mean(name, group_names(it.scenario, it.workload.namespace))
         ),
         values={"group": name, "where": "the manifests or the cluster" if known else "the manifests"},
     )
@@ -79,7 +79,7 @@ def _few(gang: Gang, most: int, text: str, variant: str, values: Mapping[str, ob
             f"minCount {gang.needed} > {text}",
             demand=gang.needed,
             supply=most,
-            assumes=("no other workload has pods in the group", *gates_premise(gang.members[0].world)),
+            assumes=("no other workload has pods in the group", *gates_premise(gang.members[0].scenario)),
         ),
         severity=Severity.WARNING,
         values={

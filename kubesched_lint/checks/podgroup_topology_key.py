@@ -9,25 +9,25 @@ from kubesched_lint.engine.model.feature_gates import TOPOLOGY
 from kubesched_lint.engine.model.policy import KUBERNETES
 from kubesched_lint.engine.scenario.gangs import enabled_gates, gates_premise
 from kubesched_lint.engine.scenario.premises import node_premise
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, proof
 
 
-def check(world: World) -> Iterator[Hazard]:
-    assert world.cluster is not None, "a rule that reads nodes runs only with a cluster"
-    if TOPOLOGY not in enabled_gates(world):
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    assert scenario.cluster is not None, "a rule that reads nodes runs only with a cluster"
+    if TOPOLOGY not in enabled_gates(scenario):
         return  # podgroup-ignored reports it
-    for group in world.manifests.pod_groups:
+    for group in scenario.manifests.pod_groups:
         key = group.topology_key
-        if group.system != KUBERNETES or not key or world.index.with_key(key) or world.cluster.leaves_out(key):
+        if group.system != KUBERNETES or not key or scenario.index.with_key(key) or scenario.cluster.leaves_out(key):
             continue
         yield Hazard(
             at=group.topology_path,
             source=group.source,
             victim=ObjectRef("PodGroup", group.namespace, group.name),
             evidence=proof(
-                f"0 of {len(world.nodes)} nodes have the label {key}",
-                assumes=(node_premise(world), *gates_premise(world)),
+                f"0 of {len(scenario.nodes)} nodes have the label {key}",
+                assumes=(node_premise(scenario), *gates_premise(scenario)),
             ),
             values={"group": f"{group.namespace}/{group.name}", "key": key},
         )

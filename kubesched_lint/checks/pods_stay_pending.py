@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.ends.bad_ends import BadEnd, bad_end
 from kubesched_lint.explaining.ends.hazards import told
 from kubesched_lint.explaining.ends.reasons import is_uncreated

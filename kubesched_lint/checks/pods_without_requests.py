@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, pattern
 
 
-def check(world: World) -> Iterator[Hazard]:
+def check(scenario: Scenario) -> Iterator[Hazard]:
     """Yield one hazard for the set, at the largest workload that lacks a request."""
-    members = [world.member(workload) for workload in world.order.workloads]
+    members = [scenario.member(workload) for workload in scenario.order.workloads]
     silent = [it for it in members if _lacks(it) and _pods(it)]
     if silent:
         largest = max(silent, key=_pods)

@@ -13,39 +13,41 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import LIMITED, Plan, Verdict
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Evidence, Hazard, Place, witness
 
 
-def check(world: World) -> Iterator[Hazard]:
-    plan = growth_plan(world)
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    plan = growth_plan(scenario)
     if plan.skipped:
         raise UncheckedError(plan.skipped)
     limited = [verdict for verdict in plan.verdicts if verdict.kind == LIMITED]
     for verdict in limited:
-        yield _hazard(world, verdict, verdict.workload, plan)
-    if any(pool.limits for pool in world.pools):
+        yield _hazard(scenario, verdict, verdict.workload, plan)
+    if any(pool.limits for pool in scenario.pools):
         known = {verdict.workload.ref for verdict in limited}
-        for workload in world.manifests.workloads:
+        for workload in scenario.manifests.workloads:
             if workload.ref not in known:
-                yield from _at_maximum(world, workload)
+                yield from _at_maximum(scenario, workload)
 
 
-def _at_maximum(world: World, workload: Workload) -> Iterator[Hazard]:
+def _at_maximum(scenario: Scenario, workload: Workload) -> Iterator[Hazard]:
     """Yield the hazard of a workload that reaches the limit only at the maximum of its autoscaler."""
-    scaler = world.member(workload).autoscaler
-    if scaler is None or not 0 < world.member(workload).replicas < scaler.max_replicas:
+    scaler = scenario.member(workload).autoscaler
+    if scaler is None or not 0 < scenario.member(workload).replicas < scaler.max_replicas:
         return
     full = replace(scaler, min_replicas=scaler.max_replicas)
-    others = tuple(a for a in world.manifests.autoscalers if a is not scaler)
-    plan = growth_plan(world.with_manifests(replace(world.manifests, autoscalers=(*others, full))))
+    others = tuple(a for a in scenario.manifests.autoscalers if a is not scaler)
+    plan = growth_plan(scenario.with_manifests(replace(scenario.manifests, autoscalers=(*others, full))))
     verdict = plan.of(workload)
     if verdict is not None and verdict.kind == LIMITED:
-        yield _hazard(world, verdict, workload, plan, scaler)
+        yield _hazard(scenario, verdict, workload, plan, scaler)
 
 
-def _hazard(world: World, verdict: Verdict, workload: Workload, plan: Plan, scaler: Autoscaler | None = None) -> Hazard:
-    limited = [pool for pool in world.pools if pool.name in verdict.limited]
+def _hazard(
+    scenario: Scenario, verdict: Verdict, workload: Workload, plan: Plan, scaler: Autoscaler | None = None
+) -> Hazard:
+    limited = [pool for pool in scenario.pools if pool.name in verdict.limited]
     places = [Place((*pool.path, "limits"), f"pool {pool.name}", pool.source) for pool in limited if pool.source]
     if scaler is not None and scaler.source is not None:
         places.append(Place(scaler.path, "the maximum", scaler.source))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern

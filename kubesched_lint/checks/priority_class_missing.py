@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.apiserver.class_plugins import SYSTEM_PREFIX, SYSTEM_PRIORITIES, no_priority_class
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.placing.wanted import pods_wanted
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
@@ -16,9 +16,9 @@ from kubesched_lint.sources.manifests.changes import Put
 
 def check(it: Member) -> Iterator[Hazard]:
     name = it.workload.pod.priority_class
-    if name in it.world.priority_classes:
+    if name in it.scenario.priority_classes:
         return
-    is_known, meant = it.world.cluster_has("PriorityClass"), _meant(it, name)
+    is_known, meant = it.scenario.cluster_has("PriorityClass"), _meant(it, name)
     is_reserved = name.startswith(SYSTEM_PREFIX)
     if not (is_known or meant or is_reserved):
         raise UncheckedError("needs priority classes (kubectl get priorityclass), which no snapshot holds")
@@ -51,7 +51,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 
 def _meant(it: Member, name: str) -> str:
-    return nearest_class(it.world, "PriorityClass", name, it.world.priority_classes)
+    return nearest_class(it.scenario, "PriorityClass", name, it.scenario.priority_classes)
 
 
 def _variant(it: Member, *, is_known: bool) -> str:

@@ -8,8 +8,8 @@ from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_host
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.volumes.volume_conflicts import excluding_label, excluding_line
 from kubesched_lint.findings import Hazard, Place, proof
 
@@ -21,26 +21,26 @@ def check(it: Member) -> Iterator[Hazard]:
     for volume in it.workload.pod.volumes:
         if volume.kind != "persistentVolumeClaim":
             continue
-        bound = bound_volume(it.world, it.workload.namespace, volume.claim)
+        bound = bound_volume(it.scenario, it.workload.namespace, volume.claim)
         if bound is None:
             continue
         where = nodes_of_volume(it, volume)
         if where & usable:
             continue
         terms = bound.node_terms or ()
-        host = unknown_host((r for t in terms for r in t.expressions), it.world)
+        host = unknown_host((r for t in terms for r in t.expressions), it.scenario)
         if host:
             raise UncheckedError(f"volume {bound.name} is on {host}, and the sketch makes up the names of its nodes")
         label = excluding_label(it, bound)
-        is_lost = not label and bool(terms) and not it.world.index.matching({}, terms)
+        is_lost = not label and bool(terms) and not it.scenario.index.matching({}, terms)
         labels = tuple(dict.fromkeys(f"{r.key}={v}" for t in terms for r in t.expressions for v in r.values))
-        theirs = tuple(z for z, nodes in it.world.index.domains(ZONE).items() if nodes & usable)
+        theirs = tuple(z for z, nodes in it.scenario.index.domains(ZONE).items() if nodes & usable)
         line = excluding_line(it, volume)
         pins = tuple(v for t in terms for r in t.expressions for v in r.values)
         yield Hazard(
             at=(*volume.path, "claimName"),
             evidence=proof(
-                f"volume {bound.name} is reachable from 0 of {nodes_in_words(it.world, usable)} that the pod can use",
+                f"volume {bound.name} is reachable from 0 of {nodes_in_words(it.scenario, usable)} open to the pod",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),
@@ -51,7 +51,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "label": label,
                 "labels": labels or "what its node affinity names",
                 "pins": pins or bound.labels.get(ZONE, "elsewhere"),
-                "theirs": theirs or it.world.names(usable),
+                "theirs": theirs or it.scenario.names(usable),
                 "replicas": it.replicas,
                 "pending": it.replicas,
             },

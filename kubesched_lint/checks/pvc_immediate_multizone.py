@@ -8,8 +8,8 @@ from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.storage import ZONAL, Claim
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import storage_class_of, unbound_claims
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, pattern
 from kubesched_lint.sources.manifests.changes import Put
@@ -22,7 +22,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if why is None:
         return
     for claim, at in found:
-        storage_class = storage_class_of(it.world, claim)
+        storage_class = storage_class_of(it.scenario, claim)
         assert storage_class is not None
         related = (Place(("volumeBindingMode",), "binds at once", storage_class.source),)
         yield Hazard(
@@ -35,7 +35,7 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def _is_made_anywhere(it: Member, claim: Claim) -> bool:
     """Whether a provisioner of zonal volumes chooses the zone of the claim's volume, before there is a pod."""
-    found = storage_class_of(it.world, claim)
+    found = storage_class_of(it.scenario, claim)
     if found is None or found.binding_mode != "Immediate" or found.provisioner not in ZONAL:
         return False
     return len(found.allowed_topologies) != 1 and len(found.zones) != 1
@@ -43,9 +43,9 @@ def _is_made_anywhere(it: Member, claim: Claim) -> bool:
 
 def _no_node_in_some_zone(it: Member) -> str | None:
     """Why the zone matters if the nodes that the pod may use are in only some zones of the cluster."""
-    if it.world.cluster is None or not it.usable:
+    if it.scenario.cluster is None or not it.usable:
         return None
-    zones, usable = it.world.index.domains(ZONE), it.usable
+    zones, usable = it.scenario.index.domains(ZONE), it.usable
     without = [zone for zone, nodes in zones.items() if not nodes & usable]
     return f"no node in {first_few(without)} is open to the pod" if without and len(without) < len(zones) else None
 
@@ -58,13 +58,13 @@ def _drawn_apart(it: Member, claims: int) -> str | None:
     """
     if claims < 2 or it.workload.kind == "StatefulSet":
         return None
-    is_one_zone = it.world.cluster is not None and len(it.world.index.domains(ZONE)) == 1
+    is_one_zone = it.scenario.cluster is not None and len(it.scenario.index.domains(ZONE)) == 1
     return None if is_one_zone else f"its {claims} volumes may be made in different zones"
 
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Let the class wait for the pod before it makes a volume."""
-    found = [c for c in it.world.manifests.storage_classes if c.name == hazard.values["storage_class"]]
+    found = [c for c in it.scenario.manifests.storage_classes if c.name == hazard.values["storage_class"]]
     if found:
         yield Remedy(
             "set volumeBindingMode: WaitForFirstConsumer",

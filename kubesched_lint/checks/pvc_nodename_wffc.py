@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import storage_class_of, unbound_claims
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.remedies.nodes import select_by_label
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, proof
@@ -15,7 +15,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet":
         return
     for claim, at in unbound_claims(it):
-        storage_class = storage_class_of(it.world, claim)
+        storage_class = storage_class_of(it.scenario, claim)
         if storage_class is None or storage_class.binding_mode != "WaitForFirstConsumer" or claim.volume_name:
             continue
         if "volume.kubernetes.io/selected-node" in claim.annotations:

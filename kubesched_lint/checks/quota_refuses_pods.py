@@ -13,7 +13,7 @@ from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.quotas import STANDING, drawing, shown_as
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.quota_excess import (
     Excess,
     exceeded_alone,
@@ -29,15 +29,15 @@ from kubesched_lint.findings import Hazard, Severity, proof
 def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind != "DaemonSet" and not it.replicas:
         return
-    quotas = it.world.admission.quotas_of(it.workload, it.pod)
+    quotas = it.scenario.admission.quotas_of(it.workload, it.pod)
     is_counted = bool(quotas) and it.workload.kind in STANDING and it.is_created
     left_out = unset(it.pod) if quotas else {}
     for quota in quotas:
         if missing := required_by(quota, left_out):
             yield _unsaid(it, quota, missing)
         elif is_counted:
-            is_last = it.workload is next(reversed(drawing(quota, it.world)), None)  # one hazard stands for all
-            excess = exceeded_alone(it, quota) or (exceeded_together(quota, it.world) if is_last else None)
+            is_last = it.workload is next(reversed(drawing(quota, it.scenario)), None)  # one hazard stands for all
+            excess = exceeded_alone(it, quota) or (exceeded_together(quota, it.scenario) if is_last else None)
             if excess is not None:
                 yield _exceeded(it, quota, excess)
 
@@ -47,26 +47,26 @@ def _unsaid(it: Member, quota: ResourceQuota, missing: Mapping[str, tuple[str, .
     container = next(c for c in (*it.pod.containers, *it.pod.init_containers) if c.name in chain(*missing.values()))
     unset_here = (entry for entry, names in missing.items() if container.name in names)
     entries = {entry if "." in entry else f"requests.{entry}" for entry in unset_here}
-    known = is_live(quota, it.world) and it.world.cluster_has("LimitRange")
+    known = is_live(quota, it.scenario) and it.scenario.cluster_has("LimitRange")
     premises = () if known else (f"no LimitRange of namespace {it.workload.namespace} fills it in",)
     text = f"failed quota: {quota.name}: must specify {in_words(missing)}"
     return Hazard(
         at=container.path,
-        evidence=proof(text, assumes=(*premises, premise(quota, it.world))),
+        evidence=proof(text, assumes=(*premises, premise(quota, it.scenario))),
         values={
             "quota": quota.name,
             "missing": tuple(sorted(entries, key=lambda entry: (entry.startswith("limits."), entry))),
             "container": container.name,
         },
         severity=None if known else Severity.WARNING,
-        related=lines_of(quota, it.world),
+        related=lines_of(quota, it.scenario),
         variant="unsaid",
     )
 
 
 def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
     """The hazard of too many pods: of this workload alone, or of all that use the quota."""
-    alone, live = len(excess.members) == 1, is_live(quota, it.world)
+    alone, live = len(excess.members) == 1, is_live(quota, it.scenario)
     resource, wanted = shown_as(excess.entry), pods_wanted(it)
     each, total, hard = (show(resource, amount) for amount in (excess.each, excess.total, excess.hard))
     pending = wanted - excess.allowed if alone else -(-(excess.total - excess.hard) // excess.each)
@@ -77,7 +77,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
             f"{asked if alone else total} > {hard}",
             demand=wanted if alone else None,
             supply=excess.allowed if alone else None,
-            assumes=(premise(quota, it.world), *(() if alone else ("all of them are deployed",))),
+            assumes=(premise(quota, it.scenario), *(() if alone else ("all of them are deployed",))),
         ),
         values={
             "quota": quota.name,
@@ -93,7 +93,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
             "others": tuple(str(w) for w in excess.members if w is not it.workload),
         },
         severity=None if live else Severity.WARNING,
-        related=lines_of(quota, it.world),
+        related=lines_of(quota, it.scenario),
         variant="together" if not alone else "pods" if resource == "pods" else "exceeded",
         together=() if alone else tuple(w.ref for w in excess.members),
     )

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.resources import DEVICE_CLASS, request_path
 from kubesched_lint.engine.scenario.device_premises import class_premises
 from kubesched_lint.engine.scenario.others.room import shortages_on, too_small
 from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.near_misses.too_large import (
     advice,
@@ -49,10 +49,10 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
     """The hazard of a pod whose request of one resource or more exceeds every node."""
     among = it.reach.tolerated
     name, wanted, largest, where = shortage.resource, shortage.wanted, shortage.largest, shortage.node
-    offer = it.world.potential.by_name.get(where) if it.world.pools else None
+    offer = it.scenario.potential.by_name.get(where) if it.scenario.pools else None
     usual = None if offer is None else usual_amount(offer, name)
     where = where if offer is None else str(offer.template)
-    nodes = nodes_in_words(it.world, among)
+    nodes = nodes_in_words(it.scenario, among)
     called = "largest allocatable" if usual is None else "most that could be allocatable"
     others = tuple(other for other in others if not is_missing_device(other))
     return Hazard(
@@ -61,7 +61,7 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
             "; ".join((f"{exceeds(shortage)}, the {called} of {nodes} ({where})", *map(exceeds, others))),
             demand=wanted,
             supply=largest,
-            assumes=(*node_premises(it), *(class_premises(name, it.world) if name.startswith(DEVICE_CLASS) else ())),
+            assumes=(*node_premises(it), *(class_premises(name, it.scenario) if name.startswith(DEVICE_CLASS) else ())),
         ),
         values={
             "resource": name,
@@ -69,7 +69,7 @@ def _of_all(it: Member, shortage: Shortage, *others: Shortage) -> Hazard:
             "largest": show(name, largest),
             "node": where,
             "replicas": it.replicas,
-            "count": count_existing(it.world, among),
+            "count": count_existing(it.scenario, among),
             "advice": "" if offer is not None or others else advice(it, name),
             "usual": show(name, largest if usual is None else usual),
             **if_tolerated(it),

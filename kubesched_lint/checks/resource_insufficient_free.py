@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.scenario.others.room import most_copies, tightest_resource
 from kubesched_lint.engine.scenario.premises import node_premises, running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Severity, proof
 
@@ -19,7 +19,7 @@ from kubesched_lint.findings import Hazard, Severity, proof
 def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable
     replicas = it.replicas
-    if not it.workload.stays or not usable or it.world.index.unknown_resources & usable:
+    if not it.workload.stays or not usable or it.scenario.index.unknown_resources & usable:
         return
     supply = most_copies(it, replicas, bare=True)
     bare = supply < replicas

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import fenceposts
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.ends.bad_ends import BadEnd, bad_end, never_rolls_out
 from kubesched_lint.explaining.ends.hazards import rollout_places, surges_daemons, told
 from kubesched_lint.explaining.ends.reasons import needs_extra_pod, spread_blocked

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing import rollout
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.own_domains import are_all, near_others
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import roll_without_surge
@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
     }
     for term in workload.pod.required_anti_affinity:
         if rollout.repels_across_revisions(it, term):
-            yield from _unseen(it, term, values) if it.world.cluster is None else _seen(it, term, values)
+            yield from _unseen(it, term, values) if it.scenario.cluster is None else _seen(it, term, values)
 
 
 def _unseen(it: Member, term: PodAffinityTerm, values: Mapping[str, object]) -> Iterator[Hazard]:

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.placing.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, proof
 from kubesched_lint.sources.manifests.changes import Put

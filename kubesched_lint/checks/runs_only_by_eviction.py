@@ -11,12 +11,12 @@ from kubesched_lint.engine.placing.trial import SEEDS, each_trial, evicted_in_tr
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.others.running import pods_of_others
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, witness
 
 
-def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
-    now = world.without_pools
+def check(scenario: Scenario, *, most_pods: int) -> Iterator[Hazard]:
+    now = scenario.without_pools
     if staying_beside_set(now) is pods_of_others(now):
         return  # no pod has a higher priority than a running one
     wanted = pods_of_the_set(now)
@@ -33,7 +33,7 @@ def check(world: World, *, most_pods: int) -> Iterator[Hazard]:
 
 
 def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
-    named = _named(victims, it.world)
+    named = _named(victims, it.scenario)
     at = (*it.workload.pod.path, "priorityClassName")
     if not it.workload.pod.priority_class:
         at = it.workload.replicas_path if it.workload.stays and it.workload.kind != "Pod" else ("metadata", "name")
@@ -44,7 +44,7 @@ def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
         evidence=witness(
             f"in {len(SEEDS)} of {len(SEEDS)} trials running pods were evicted",
             trace=(
-                f"the set is deployed in {it.world.premises.apply_order} order, and in {len(SEEDS) - 1} others",
+                f"the set is deployed in {it.scenario.premises.apply_order} order, and in {len(SEEDS) - 1} others",
                 f"pods of {it.workload} (priority {it.pod.priority or 0}) find no node with room",
                 *(f"evicted: {bound.namespace}/{bound.name} from {bound.node}" for bound in victims[:LONGEST_LIST]),
             ),
@@ -58,12 +58,12 @@ def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:
     )
 
 
-def _named(victims: Sequence[BoundPod], world: World) -> tuple[str, ...]:
+def _named(victims: Sequence[BoundPod], scenario: Scenario) -> tuple[str, ...]:
     """``2 of Deployment shop/old``; bare pods by their own names."""
-    assert world.cluster is not None
+    assert scenario.cluster is not None
     counts: dict[str, int] = {}
     for bound in victims:
-        kind, namespace, name = list(world.cluster.running.owners_of(bound))[-1]
+        kind, namespace, name = list(scenario.cluster.running.owners_of(bound))[-1]
         counts[f"{kind} {namespace}/{name}"] = counts.get(f"{kind} {namespace}/{name}", 0) + 1
     return tuple(
         f"{owner}, which no controller recreates" if owner.startswith("Pod ") else f"{count} of {owner}"

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from kubesched_lint.engine.apiserver.class_plugins import no_runtime_class
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.placing.wanted import pods_wanted
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    name, classes = it.workload.pod.runtime_class, it.world.admission.runtime_classes
+    name, classes = it.workload.pod.runtime_class, it.scenario.admission.runtime_classes
     if name in classes:
         return
-    is_known, meant = it.world.cluster_has("RuntimeClass"), nearest_class(it.world, "RuntimeClass", name, classes)
+    is_known, meant = it.scenario.cluster_has("RuntimeClass"), nearest_class(it.scenario, "RuntimeClass", name, classes)
     if not (is_known or meant):
         raise UncheckedError("needs runtime classes (kubectl get runtimeclass), which no snapshot holds")
     yield Hazard(

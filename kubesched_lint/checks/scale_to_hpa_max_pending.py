@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.policy import Autoscaler
-from kubesched_lint.engine.placing.worlds import with_groups
+from kubesched_lint.engine.placing.scenarios import with_groups
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.sizes.most_pods import MostPods, most_pods
 from kubesched_lint.explaining.sizes.replicas import places_that_scale, scaling_values
@@ -20,8 +20,8 @@ from kubesched_lint.sources.manifests.changes import Put
 
 def check(it: Member) -> Iterator[Hazard]:
     """Report what no further node would cure: on an autoscaled cluster, room for the maximum comes with the demand."""
-    if it.autoscaler is not None and it.world.is_elastic:
-        grown = with_groups(it.world)
+    if it.autoscaler is not None and it.scenario.is_elastic:
+        grown = with_groups(it.scenario)
         if grown is None:
             return
         it = grown.member(it.workload)

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.together.joint import contradictions
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.crowding.contradictions import proof_of, values_of
 from kubesched_lint.explaining.sizes.replicas import line_of_replicas
 from kubesched_lint.findings import Hazard, Place
 
 
-def check(world: World) -> Iterator[Hazard]:
-    for found in contradictions(world):
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    for found in contradictions(scenario):
         *others, last = found.demands
         yield Hazard(
             at=line_of_replicas(last.workload),
@@ -22,7 +22,7 @@ def check(world: World) -> Iterator[Hazard]:
             together=tuple(d.workload.ref for d in found.demands),
             # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
             # ``engine.verdicts.what_if`` asks again without them, if they are old.
-            evidence=proof_of(found, world),
+            evidence=proof_of(found, scenario),
             values=values_of(found),
             related=tuple(
                 Place(

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.devices import USERS_OF_A_CLAIM, DeviceClaim
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.devices.devices import knows_devices
 from kubesched_lint.engine.scenario.others.room import most_copies
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.claim_limits import too_many_pods
 from kubesched_lint.explaining.devices.requests import Wanted, must_have_claims, must_know_devices, wanted_by
 from kubesched_lint.explaining.devices.room import nodes_for, room_for
@@ -20,7 +20,7 @@ from kubesched_lint.findings import Hazard, Place, Severity, pattern
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    must_have_claims(it.world)
+    must_have_claims(it.scenario)
     is_daemon = it.workload.kind == "DaemonSet"
     pods = pods_wanted(it) if it.workload.stays or is_daemon else 0
     most = pods if is_daemon else max(pods, it.most_wanted)
@@ -34,12 +34,12 @@ def check(it: Member) -> Iterator[Hazard]:
 
 
 def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterator[Hazard]:
-    known = it.world.cluster is not None and (claim.allocation is not None or knows_devices(it.world))
+    known = it.scenario.cluster is not None and (claim.allocation is not None or knows_devices(it.scenario))
     homes = _homes(wanted, claim, it) if known else None
     if homes is None:
         yield _at_one_node(wanted, pods, it, "", Severity.NOTE)
     elif homes:
-        where = first_few(it.world.names(homes), " or ")
+        where = first_few(it.scenario.names(homes), " or ")
         fitting = [most_copies(it, pods, only(position), bare=True) for position in positions(homes)]
         most = 1 if it.workload.kind == "DaemonSet" else max(fitting)
         yield _no_room(wanted, pods, most, where, it) if most < pods else _at_one_node(wanted, pods, it, where)
@@ -53,7 +53,7 @@ def _homes(wanted: Wanted, claim: DeviceClaim, it: Member) -> NodeSet:
     among = nodes_for(it)
     if claim.allocation is not None:
         terms = claim.allocation.terms
-        there = among if terms is None else among & it.world.index.matching({}, terms)
+        there = among if terms is None else among & it.scenario.index.matching({}, terms)
         return there if there.bit_count() == 1 else 0
     must_know_devices(it)
     room = room_for(it, [wanted], among)

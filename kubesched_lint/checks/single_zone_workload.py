@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, pattern
 
 
 def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
-    zones = it.world.index.domains(ZONE)
+    zones = it.scenario.index.domains(ZONE)
     matching = it.reach.matching
     mine = [zone for zone, nodes in zones.items() if nodes & matching]
     if (
@@ -21,7 +21,7 @@ def check(it: Member) -> Iterator[Hazard]:
         or replicas < 2
         or len(mine) != 1
         or len(zones) < 2
-        or matching & ~it.world.index.with_key(ZONE)
+        or matching & ~it.scenario.index.with_key(ZONE)
     ):
         return
     yield Hazard(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scenario.premises import nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    usable = it.usable & it.world.distinct
+    usable = it.usable & it.scenario.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
     pod = it.pod
@@ -23,14 +23,14 @@ def check(it: Member) -> Iterator[Hazard]:
     terms += [(w.term, "pod anti-affinity") for w in pod.preferred_anti_affinity]
     for term, what in terms:
         key = term.topology_key
-        if key and not usable & it.world.index.with_key(key):
+        if key and not usable & it.scenario.index.with_key(key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
-                evidence=pattern(f"0 of {nodes_in_words(it.world, usable)} carry the label {key}"),
+                evidence=pattern(f"0 of {nodes_in_words(it.scenario, usable)} carry the label {key}"),
                 values={
                     "key": key,
-                    "nodes": nodes_in_words(it.world, usable),
+                    "nodes": nodes_in_words(it.scenario, usable),
                     "what": what,
-                    "correction": correction(nearest_key_of(it.world, key)),
+                    "correction": correction(nearest_key_of(it.scenario, key)),
                 },
             )

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.placing.together.spread import counted_nodes
 from kubesched_lint.engine.scenario.others.room import most_copies
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import is_short_of_domains
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
@@ -32,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
         total = len(existing) + len(fresh)
         if not fresh or is_short_of_domains(constraint, max(1, len(existing))):
             continue  # minDomains makes pods wait, so that an autoscaler opens the other domains
-        room = most_copies(it, replicas, it.usable & it.world.today)
+        room = most_copies(it, replicas, it.usable & it.scenario.today)
         if not blind and not (existing and room):
             continue  # the autoscaler itself spreads pods that wait from the start
         yield Hazard(
@@ -63,15 +63,15 @@ def _domains(
 ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], bool]:
     """Return domains with nodes, domains that pools could open, these pools, and whether none sees empty zones."""
     counted = counted_nodes(it, constraint)
-    coming = it.usable & ~it.world.today
+    coming = it.usable & ~it.scenario.today
     existing, fresh, opened = [], [], 0
-    for value, nodes in it.world.index.domains(constraint.topology_key).items():
-        if nodes & counted & it.world.today:
+    for value, nodes in it.scenario.index.domains(constraint.topology_key).items():
+        if nodes & counted & it.scenario.today:
             existing.append(value)
         elif nodes & coming:
             fresh.append(value)
             opened |= nodes & coming
-    offers = [it.world.potential.by_name[it.world.index.names[i]].template.pool for i in positions(opened)]
+    offers = [it.scenario.potential.by_name[it.scenario.index.names[i]].template.pool for i in positions(opened)]
     pools = {pool.name: pool for pool in offers}
     blind = not any(pool.sees_empty_zones for pool in pools.values())
     return tuple(existing), tuple(fresh), tuple(pools), blind

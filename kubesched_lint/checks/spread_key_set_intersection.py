@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.pod import SpreadConstraint
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, Place, pattern
 
 
@@ -16,16 +16,16 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable
     complete = usable
     for constraint in hard:
-        complete &= it.world.index.with_key(constraint.topology_key)
+        complete &= it.scenario.index.with_key(constraint.topology_key)
     if not complete:
         return  # no node has them all: topology-key-missing-on-nodes reports it, or the keys are unknown
     for constraint in hard:
-        domains = it.world.index.domains(constraint.topology_key)
+        domains = it.scenario.index.domains(constraint.topology_key)
         lost = {v: n & usable for v, n in domains.items() if n & usable and not n & complete}
         if not lost:
             continue
         nodes = sum(n.bit_count() for n in lost.values())
-        other = _lacking(hard, next(iter(lost.values())), it.world)
+        other = _lacking(hard, next(iter(lost.values())), it.scenario)
         yield Hazard(
             at=(*constraint.path, "topologyKey"),
             evidence=pattern(f"0 of {nodes} usable nodes of {', '.join(lost)} have {other.topology_key}"),
@@ -39,6 +39,6 @@ def check(it: Member) -> Iterator[Hazard]:
         )
 
 
-def _lacking(hard: list[SpreadConstraint], nodes: int, world: World) -> SpreadConstraint:
+def _lacking(hard: list[SpreadConstraint], nodes: int, scenario: Scenario) -> SpreadConstraint:
     """A constraint whose key at least one of these nodes lacks (each node lacks some key)."""
-    return next(c for c in hard if nodes & ~world.index.with_key(c.topology_key))
+    return next(c for c in hard if nodes & ~scenario.index.with_key(c.topology_key))

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, selects_every_revision
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.scenario.premises import node_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_by_revision, roll_without_surge
 from kubesched_lint.findings import Hazard, Place, proof

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.placing.together.spread import counted_nodes
 from kubesched_lint.engine.scenario.others.neighbours import others_selected
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import spread_room
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
@@ -27,7 +27,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 ),
                 values=values,
             )
-        elif it.world.cluster is None:
+        elif it.scenario.cluster is None:
             yield Hazard(
                 at=(*constraint.path, "nodeAffinityPolicy"),
                 evidence=pattern(
@@ -56,7 +56,7 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
     if any(True for _ in others_selected(it, selector)):
         return
     nodes, counted = it.daemon_nodes, counted_nodes(it, constraint)
-    domains = it.world.index.domains(constraint.topology_key)
+    domains = it.scenario.index.domains(constraint.topology_key)
     size = {value: (domain & nodes).bit_count() for value, domain in domains.items() if domain & counted}
     room = spread_room(constraint, size)
     placed = room.total
@@ -92,6 +92,6 @@ def _keeps_none_away(constraint: SpreadConstraint, it: Member) -> bool:
         return True
     if constraint.node_affinity_policy == "Ignore":
         return False
-    if it.world.cluster is None:
+    if it.scenario.cluster is None:
         return constraint.topology_key == HOSTNAME
-    return not it.daemon_nodes & ~it.world.index.with_key(constraint.topology_key)
+    return not it.daemon_nodes & ~it.scenario.index.with_key(constraint.topology_key)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.model.node import HOSTNAME
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.limits import MOST_AT_ONCE
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_by_revision
@@ -50,7 +50,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
 
 def _rollouts(it: Member) -> Sequence[Skew]:
     """The skews after simulated rollouts: the gate of the simulation, which no set without a cluster needs."""
-    if it.world.cluster is None:
+    if it.scenario.cluster is None:
         return ()
     from kubesched_lint.explaining.skews import rollouts_of
 

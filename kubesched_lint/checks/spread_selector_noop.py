@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import own_selector
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_revisions_apart

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.placing.together.spread import counted_nodes
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import is_short_of_domains
 from kubesched_lint.findings import Hazard, pattern
 
@@ -17,7 +17,7 @@ def check(it: Member) -> Iterator[Hazard]:
     pod, usable = it.pod, it.usable
     for constraint in pod.spread:
         counted = counted_nodes(it, constraint)
-        domains = it.world.index.domains(constraint.topology_key)
+        domains = it.scenario.index.domains(constraint.topology_key)
         every = [value for value, nodes in domains.items() if nodes & counted]
         if len(every) != 1 or not domains[every[0]] & usable or is_short_of_domains(constraint, 1):
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.short_spreads import short_spreads
 from kubesched_lint.explaining.remedies.placement import schedule_anyway
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -16,7 +16,7 @@ def check(it: Member) -> Iterator[Hazard]:
     for short in short_spreads(it):
         if not short.blocked or short.room.too_few:
             continue
-        key, index = short.constraint.topology_key, it.world.index
+        key, index = short.constraint.topology_key, it.scenario.index
         tainted = [d for d in short.blocked if not index.with_label(key, d) & it.tolerated]
         variant = "tainted" if len(tainted) == len(short.blocked) else "default"
         yield short.hazard(short.constraint.path, f" = {short.room.terms}", variant, blocked=short.blocked)

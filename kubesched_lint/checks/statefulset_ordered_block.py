@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.engine.controllers.statefulset import claim_name
 from kubesched_lint.engine.model.pod import Volume
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claim_names import known_ordinals
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.volumes.volume_conflicts import excluding_line, where_it_is
 from kubesched_lint.findings import Hazard, Place, proof
 
@@ -23,7 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
         number = ordinal - it.workload.first_ordinal
         for template in it.workload.claim_templates:
             name = claim_name(it.workload, template, number)
-            volume = bound_volume(it.world, it.workload.namespace, name)
+            volume = bound_volume(it.scenario, it.workload.namespace, name)
             if volume is None:
                 continue
             claim = Volume(template.name, "persistentVolumeClaim", name)
@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 at=line or here,
                 related=() if line is None else (Place(here, f"the template of {name}"),),
                 evidence=proof(
-                    f"volume {volume.name} of {name} is reachable from 0 of {nodes_in_words(it.world, it.usable)}",
+                    f"volume {volume.name} of {name} is reachable from 0 of {nodes_in_words(it.scenario, it.usable)}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.wanted import pods_wanted
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import has_free_volume, storage_class_of, unbound_claims
 from kubesched_lint.engine.scenario.storage.volume_places import classes_of
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
@@ -17,10 +17,10 @@ from kubesched_lint.sources.manifests.changes import Put
 
 def check(it: Member) -> Iterator[Hazard]:
     """A free volume with the class name needs no class; classes that the snapshot lacks may exist."""
-    is_known = it.world.cluster_has("StorageClass")
+    is_known = it.scenario.cluster_has("StorageClass")
     for claim, at in unbound_claims(it):
         name = claim.storage_class
-        if not name or storage_class_of(it.world, claim) is not None or has_free_volume(it.world, name):
+        if not name or storage_class_of(it.scenario, claim) is not None or has_free_volume(it.scenario, name):
             continue
         meant = _meant(it, name)
         if not (is_known or meant):
@@ -54,7 +54,7 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         return
     claims = (
         c
-        for c in it.world.manifests.claims
+        for c in it.scenario.manifests.claims
         if c.name == hazard.values["claim"] and c.namespace == it.workload.namespace
     )
     for claim in claims:
@@ -72,8 +72,8 @@ def _evidence(it: Member, name: str) -> str:
 
 
 def _meant(it: Member, name: str) -> str:
-    return nearest_class(it.world, "StorageClass", name, _names(it))
+    return nearest_class(it.scenario, "StorageClass", name, _names(it))
 
 
 def _names(it: Member) -> list[str]:
-    return [c.name for c in classes_of(it.world)]
+    return [c.name for c in classes_of(it.scenario)]

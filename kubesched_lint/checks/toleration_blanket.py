@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from kubesched_lint.engine.model.pod import Pod, Toleration
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, pattern
 
 _CRITICAL = ("system-node-critical", "system-cluster-critical")

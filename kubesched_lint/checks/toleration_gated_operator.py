@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, pattern
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    version = it.world.premises.kubernetes_version
+    version = it.scenario.premises.kubernetes_version
     for toleration in it.workload.pod.tolerations:
         if toleration.operator in ("Gt", "Lt"):
             yield Hazard(

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.nodes.sketched import is_left_out
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import nearest_key_among
 from kubesched_lint.explaining.near_misses.well_known import WELL_KNOWN, correction_of
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -18,16 +18,18 @@ from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    usable = it.usable & it.world.distinct
+    usable = it.usable & it.scenario.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
-    carry = f"0 of {nodes_in_words(it.world, usable)} carry the label"
+    carry = f"0 of {nodes_in_words(it.scenario, usable)} carry the label"
     pod = it.pod
     wanted = pods_wanted(it)  # pods of a DaemonSet that the scheduler refuses stay Pending, too
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]
     demanding += [(c, "spread") for c in pod.spread if c.is_hard]
     for term, variant in demanding:
-        if not usable & it.world.index.with_key(term.topology_key) and not is_left_out(term.topology_key, it.world):
+        if not usable & it.scenario.index.with_key(term.topology_key) and not is_left_out(
+            term.topology_key, it.scenario
+        ):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=proof(
@@ -42,7 +44,7 @@ def check(it: Member) -> Iterator[Hazard]:
             )
     for term in pod.required_anti_affinity:
         # The API server refuses a term without a key.
-        if term.topology_key and not usable & it.world.index.with_key(term.topology_key):
+        if term.topology_key and not usable & it.scenario.index.with_key(term.topology_key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
                 evidence=pattern(f"{carry} {term.topology_key}"),
@@ -73,8 +75,8 @@ def _values(it: Member, key: str) -> dict[str, object]:
 
 def _nearest_usable(it: Member, key: str) -> str:
     """A label key of usable nodes that ``key`` stands for; the key itself may be on nodes that the pod cannot use."""
-    usable = it.usable & it.world.distinct
+    usable = it.usable & it.scenario.distinct
     meant = correction_of(key)
-    if meant is not None and usable & it.world.index.with_key(meant.key):
+    if meant is not None and usable & it.scenario.index.with_key(meant.key):
         return meant.key
-    return nearest_key_among(it.world, key, usable)
+    return nearest_key_among(it.scenario, key, usable)

@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.node import Taint
 from kubesched_lint.engine.model.pod import Pod, Toleration
 from kubesched_lint.engine.scenario.others.room import what_is_in_the_way
 from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.meant_taints import meant_taint
 from kubesched_lint.explaining.remedies.nodes import tolerate, tolerate_as_written
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -22,8 +22,8 @@ def check(it: Member) -> Iterator[Hazard]:
     reach = it.reach
     if it.workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
-    matching = reach.matching & it.world.distinct
-    found = what_is_in_the_way(it, matching & it.world.today or matching)
+    matching = reach.matching & it.scenario.distinct
+    found = what_is_in_the_way(it, matching & it.scenario.today or matching)
     mistaken, meant = _misspelt(it, found.each)
     yield Hazard(
         at=_what_leads_there(it.workload.pod) if mistaken is None else mistaken.path,
@@ -31,14 +31,14 @@ def check(it: Member) -> Iterator[Hazard]:
         variant="default" if mistaken is None else "misspelt",
         cause=found.listed if mistaken is None else "",
         evidence=proof(
-            f"{nodes_in_words(it.world, matching)} that match have a taint without a toleration: {found.briefly}",
+            f"{nodes_in_words(it.scenario, matching)} that match have a taint without a toleration: {found.briefly}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
         ),
         values={
             "replicas": it.replicas,
-            "nodes": count_existing(it.world, matching),
+            "nodes": count_existing(it.scenario, matching),
             "taints": found.names,
             "meant": str(meant),
             "further": _further(it, matching, meant),
@@ -50,10 +50,10 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Tolerate the taint that keeps most nodes closed."""
     if hazard.variant == "misspelt":
         toleration = next(t for t in it.workload.pod.tolerations if t.path == hazard.at)
-        meant = meant_taint(toleration, it.world)
+        meant = meant_taint(toleration, it.scenario)
         if meant is not None:
             yield from tolerate_as_written(it.workload, toleration, meant)
-    yield from tolerate(it, it.reach.matching & it.world.distinct)
+    yield from tolerate(it, it.reach.matching & it.scenario.distinct)
 
 
 def _further(it: Member, nodes: NodeSet, meant: Taint | None) -> str:
@@ -66,7 +66,7 @@ def _further(it: Member, nodes: NodeSet, meant: Taint | None) -> str:
 def _misspelt(it: Member, taints: Collection[Taint]) -> tuple[Toleration | None, Taint | None]:
     """The toleration that nearly matches one of ``taints`` and no taint of any node, and that taint."""
     for toleration in it.workload.pod.tolerations:
-        meant = meant_taint(toleration, it.world)
+        meant = meant_taint(toleration, it.scenario)
         if meant in taints:
             return toleration, meant
     return None, None

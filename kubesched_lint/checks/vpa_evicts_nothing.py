@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.disruption import is_linted, nothing_may_go, stuck_budgets
 from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
 from kubesched_lint.findings import Hazard, Place
@@ -27,6 +27,6 @@ def check(it: Member) -> Iterator[Hazard]:
                 "bound": budget.bound,
                 "replicas": replicas,
             },
-            related=(Place(budget.path, budget.bound, budget.source),) if is_linted(budget, it.world) else (),
+            related=(Place(budget.path, budget.bound, budget.source),) if is_linted(budget, it.scenario) else (),
         )
         return

@@ -8,7 +8,7 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.vertical import VerticalAutoscaler
 from kubesched_lint.engine.scenario.others.room import shortages_on
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
@@ -27,7 +27,7 @@ _ASSUMES = {
 def check(it: Member) -> Iterator[Hazard]:
     """Judge fixed nodes only: an autoscaler of nodes may add a larger one."""
     scaler = vertical_autoscaler_of(it)
-    if scaler is None or it.world.is_elastic or it.world.pools or not it.usable:
+    if scaler is None or it.scenario.is_elastic or it.scenario.pools or not it.usable:
         return
     told = set()
     for variant in _ASSUMES:
@@ -60,7 +60,7 @@ def _hazard(it: Member, as_resized: Member, scaler: VerticalAutoscaler, short: S
         source=scaler.source,
         evidence=proof(
             f"{resource} {show(resource, short.wanted)} > {show(resource, short.largest)}, the largest allocatable of "
-            f"{nodes_in_words(it.world, among)} ({short.node})",
+            f"{nodes_in_words(it.scenario, among)} ({short.node})",
             demand=short.wanted,
             supply=short.largest,
             assumes=(*node_premises(it), _ASSUMES[variant]),

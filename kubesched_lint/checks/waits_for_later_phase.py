@@ -9,8 +9,8 @@ from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.scenario.applying.phases import Phase, phase_of, waits
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.explaining.needed_objects import needed_claims, needed_classes
 from kubesched_lint.findings import Hazard, Place, pattern
 
@@ -46,23 +46,23 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def _stays_pending(it: Member, claim: Claim, theirs: Phase) -> bool:
     """Whether it is the first consumer of a claim that waits for one, and of a later wave of Argo CD than the claim."""
-    if claim not in _first_consumers(it.world) or _first_consumers(it.world)[claim] <= theirs:
+    if claim not in _first_consumers(it.scenario) or _first_consumers(it.scenario)[claim] <= theirs:
         return False
     from kubesched_lint.engine.scenario.storage.claims import bound_volume, storage_class_of  # few sets have phases
 
-    found = storage_class_of(it.world, claim)
+    found = storage_class_of(it.scenario, claim)
     waits_for_pod = found is not None and found.binding_mode == "WaitForFirstConsumer"
-    return waits_for_pod and bound_volume(it.world, claim.namespace, claim.name) is None
+    return waits_for_pod and bound_volume(it.scenario, claim.namespace, claim.name) is None
 
 
-@once_per_world
-def _first_consumers(world: World) -> Mapping[Claim, Phase]:
+@once_per_scenario
+def _first_consumers(scenario: Scenario) -> Mapping[Claim, Phase]:
     """Claim → the phase of the first workload that mounts it."""
     found: dict[Claim, Phase] = {}
-    for workload in world.manifests.workloads:
+    for workload in scenario.manifests.workloads:
         phase = phase_of(workload.annotations)
         for volume in workload.pod.volumes if phase is not None else ():
-            claim = claim_named(world, workload.namespace, volume.claim) if volume.claim else None
+            claim = claim_named(scenario, workload.namespace, volume.claim) if volume.claim else None
             if claim is not None and phase is not None:
                 found[claim] = min(phase, found.get(claim, phase))
     return found

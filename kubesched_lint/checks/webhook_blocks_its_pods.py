@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from kubesched_lint.engine.model.labels import Labels
 from kubesched_lint.engine.model.webhooks import Webhook
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, Place, pattern
 
 _NAME = "kubernetes.io/metadata.name"
 
 
-def check(world: World) -> Iterator[Hazard]:
+def check(scenario: Scenario) -> Iterator[Hazard]:
     """Report only what the manifests show: pods that the webhook's Service selects, in a namespace that it takes."""
-    for configuration in world.manifests.webhooks:
+    for configuration in scenario.manifests.webhooks:
         for hook in configuration.hooks:
             if not hook.fails_closed or not hook.creates_pods:
                 continue
-            served = next((workload for workload in _serving(hook, world) if _takes(hook, workload, world)), None)
+            served = next((workload for workload in _serving(hook, scenario) if _takes(hook, workload, scenario)), None)
             if served is not None:
                 yield Hazard(
                     at=(*hook.path, "clientConfig"),
@@ -31,19 +31,19 @@ def check(world: World) -> Iterator[Hazard]:
                 )
 
 
-def _serving(hook: Webhook, world: World) -> Iterator[Workload]:
+def _serving(hook: Webhook, scenario: Scenario) -> Iterator[Workload]:
     """Yield the workloads behind the Service that a webhook calls."""
-    for service in world.manifests.services:
+    for service in scenario.manifests.services:
         if hook.service == (service.namespace, service.name) and service.selector:
-            for workload in world.manifests.workloads:
+            for workload in scenario.manifests.workloads:
                 own = workload.pod.labels
                 if workload.namespace == service.namespace and service.selector.items() <= own.items():
                     yield workload
 
 
-def _takes(hook: Webhook, workload: Workload, world: World) -> bool:
+def _takes(hook: Webhook, workload: Workload, scenario: Scenario) -> bool:
     """Whether its selectors surely take the pods; labels of a namespace that nobody shows may exclude it."""
-    labels = world.namespaces.labels.get(workload.namespace)
+    labels = scenario.namespaces.labels.get(workload.namespace)
     home: Labels = {**(labels or {}), _NAME: workload.namespace}
     if hook.objects is not None and not hook.objects.matches(workload.pod.labels):
         return False

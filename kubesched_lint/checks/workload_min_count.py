@@ -8,22 +8,22 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.model.feature_gates import GROUPS
 from kubesched_lint.engine.model.policy import GroupTemplates, PodGroup
 from kubesched_lint.engine.scenario.gangs import gates_of
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, Place, proof
 
 
-def check(world: World) -> Iterator[Hazard]:
-    if gates_of(world).get(GROUPS) is False:
+def check(scenario: Scenario) -> Iterator[Hazard]:
+    if gates_of(scenario).get(GROUPS) is False:
         return
-    controllers = {(w.namespace, w.kind, w.name): w for w in world.as_deployed if w.kind != "DaemonSet"}
-    for one in world.manifests.group_templates:
+    controllers = {(w.namespace, w.kind, w.name): w for w in scenario.as_deployed if w.kind != "DaemonSet"}
+    for one in scenario.manifests.group_templates:
         controller = controllers.get((one.namespace, *one.controller))
         if controller is None:
             continue
-        it = world.member(controller)
+        it = scenario.member(controller)
         for template in one.templates:
             if template.min_count is not None and template.min_count > it.most_wanted:
-                yield _hazard(one, template, it, gates_are_stated=GROUPS in gates_of(world))
+                yield _hazard(one, template, it, gates_are_stated=GROUPS in gates_of(scenario))
 
 
 def _hazard(one: GroupTemplates, template: PodGroup, it: Member, *, gates_are_stated: bool) -> Hazard:

@@ -22,11 +22,11 @@ from kubesched_lint.engine.cluster.collecting.collect import Collector
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.engine.placing.coming import Coming
+from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.placing.trial import at_rest, tried_and_placed
-from kubesched_lint.engine.placing.worlds import without_transient
 from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.engine.verdicts.table import Table
@@ -89,7 +89,7 @@ def cluster_of(objects: Objects, *, version: str = "") -> Cluster:
     return without_transient(replace(collector.cluster("the cluster"), version=version))
 
 
-def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", apply_order: str = "kubectl") -> World:
+def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", apply_order: str = "kubectl") -> Scenario:
     """Return the manifests laid over a cluster; objects of kinds that are not read are left out.
 
     ``apply_order``: the tool that applies them: ``kubectl``, ``helm`` or ``argocd``. Raises DecodeError for a field of
@@ -97,7 +97,7 @@ def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", appl
     """
     read = [dict(value) for value in manifests if is_read(value.get("apiVersion"), value.get("kind"))]
     found = gather(decode_object(value, "default", None, number) for number, value in enumerate(read))
-    scenario = World(found, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
+    scenario = Scenario(found, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
     for value in read:
         answer = validate(value, version=scenario.premises.kubernetes_version)
         if not answer.accepted:
@@ -106,7 +106,7 @@ def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", appl
     return scenario
 
 
-def candidates(scenario: World, kind: str, namespace: str, name: str) -> Candidates:
+def candidates(scenario: Scenario, kind: str, namespace: str, name: str) -> Candidates:
     """Return where one more pod of a workload fits today. Raises KeyError if the set has no such workload."""
     workload = {workload.ref: workload for workload in scenario.manifests.workloads}[ObjectRef(kind, namespace, name)]
     found = diagnose(scenario.member(workload).pod, at_rest(scenario).state)
@@ -119,7 +119,7 @@ def _reasons(found: Diagnosis, position: int) -> Iterator[str]:
     return (f"{rejection.plugin}: {rejection.reason}" for rejection in found.reasons(position))
 
 
-def placed(scenario: World, *, seed: int = 1) -> Placed:
+def placed(scenario: Scenario, *, seed: int = 1) -> Placed:
     """Deploy the whole set once, by the filters and scores of the default scheduler, and return the end.
 
     ``seed`` decides what kube-scheduler decides by chance. Running pods may be preempted, as in a cluster.
@@ -130,7 +130,7 @@ def placed(scenario: World, *, seed: int = 1) -> Placed:
     return Placed(nodes, {workload.ref: left for workload, left in end.left.items()})
 
 
-def verdicts(scenario: World, events: Sequence[str] = EVENTS, *, steps: int = MOST_STEPS) -> tuple[Verdict, ...]:
+def verdicts(scenario: Scenario, events: Sequence[str] = EVENTS, *, steps: int = MOST_STEPS) -> tuple[Verdict, ...]:
     """Return a verdict on every event of every workload, those of a workload together, in the order of the events.
 
     A verdict is about finding a node. What pods meet later, such as a disk that is attached elsewhere, and what rules

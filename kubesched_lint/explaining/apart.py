@@ -7,7 +7,7 @@ from msgspec import Struct
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.applying.order import WAVE
 from kubesched_lint.engine.scenario.applying.phases import phase_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.sources.manifests.document import Delivery
 
 AT_ONCE, APART, UNKNOWN = "at once", "apart", "unknown"
@@ -21,7 +21,7 @@ class Later(Struct, frozen=True):
     why: str
 
 
-def created_later(one: Workload, other: Workload, world: World) -> Later | None:
+def created_later(one: Workload, other: Workload, scenario: Scenario) -> Later | None:
     """Return how much later than ``one`` the ``other`` is created; None if it is not later.
 
     What different Kustomizations or Applications apply has no order, unless one waits for the other.
@@ -35,9 +35,9 @@ def created_later(one: Workload, other: Workload, world: World) -> Later | None:
     first, second = phase_of(one.annotations), phase_of(other.annotations)
     if first is not None and second is not None and first != second:
         return Later(APART, f"{_words(one)} before {_words(other)}") if first < second else None
-    if not world.order.comes_before(one, other):
+    if not scenario.order.comes_before(one, other):
         return None
-    tool = world.premises.apply_order
+    tool = scenario.premises.apply_order
     in_one = by is not None or tool != "kubectl" or _path(one) == _path(other)
     return Later(AT_ONCE if in_one else UNKNOWN, f"{tool} order")
 

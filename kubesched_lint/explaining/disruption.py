@@ -16,7 +16,7 @@ from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import labels_when_created
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.findings import Evidence, proof
 
 _ANY_NUMBER = 100
@@ -48,15 +48,15 @@ class Covering(Struct, frozen=True):
 class Budgets:
     """Budgets of the set and of the cluster, grouped by selector and indexed by a label that the selector requires."""
 
-    def __init__(self, world: World) -> None:
-        live = () if world.cluster is None else world.cluster.inventory.budgets
-        self.linted = frozenset(world.manifests.budgets)
-        self._world = world
+    def __init__(self, scenario: Scenario) -> None:
+        live = () if scenario.cluster is None else scenario.cluster.inventory.budgets
+        self.linted = frozenset(scenario.manifests.budgets)
+        self._scenario = scenario
         self._alike: dict[_Alike, _Group] = {}
         self._group: dict[DisruptionBudget, _Group] = {}
         self._posted: Posted[_Group] = {}
-        self._named = Counter((budget.namespace, budget.name) for budget in (*world.manifests.budgets, *live))
-        for number, budget in enumerate((*world.manifests.budgets, *live)):
+        self._named = Counter((budget.namespace, budget.name) for budget in (*scenario.manifests.budgets, *live))
+        for number, budget in enumerate((*scenario.manifests.budgets, *live)):
             if budget.selector is None:
                 continue
             group = self._alike.get((budget.namespace, budget.selector))
@@ -73,7 +73,7 @@ class Budgets:
     def first_and_last(self, workload: Workload, most: int) -> Covering:
         """Return the first ``most`` of those that cover its pods, and the last of the set."""
         every = tuple(self.of(workload))
-        ours = [budget for budget in every if is_linted(budget, self._world)]
+        ours = [budget for budget in every if is_linted(budget, self._scenario)]
         return Covering(len(every), every[:most], ours[-1] if ours else None)
 
     def of_no_other(self, workload: Workload) -> Iterator[DisruptionBudget]:
@@ -124,35 +124,35 @@ class Budgets:
         if group.first_of_kinds is None:
             found = group.first_of_kinds = dict[str, Workload]()
             for workload in self._covered(budget):
-                if workload.kind == "DaemonSet" or self._world.member(workload).replicas:
+                if workload.kind == "DaemonSet" or self._scenario.member(workload).replicas:
                     found.setdefault(owner_kind(workload), workload)
         return group.first_of_kinds
 
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:
         assert budget.selector is not None
-        for workload in self._world.selection.near(budget.selector, (budget.namespace,)):
+        for workload in self._scenario.selection.near(budget.selector, (budget.namespace,)):
             if covers(budget, workload.namespace, labels_when_created(workload)):
                 yield workload
 
 
-@once_per_world
-def _budgets(world: World) -> Budgets:
-    return Budgets(world)
+@once_per_scenario
+def _budgets(scenario: Scenario) -> Budgets:
+    return Budgets(scenario)
 
 
 def budgets_of(it: Member) -> Iterator[DisruptionBudget]:
     """Budgets of the set, else of the cluster, that select its pods."""
-    return _budgets(it.world).of(it.workload)
+    return _budgets(it.scenario).of(it.workload)
 
 
 def first_and_last_budget(it: Member, most: int) -> Covering:
     """Return the first ``most`` of ``budgets_of``, how many there are, and the last that is in the manifests."""
-    return _budgets(it.world).first_and_last(it.workload, most)
+    return _budgets(it.scenario).first_and_last(it.workload, most)
 
 
 def budgets_of_no_other(it: Member) -> Iterator[DisruptionBudget]:
     """Those of ``budgets_of`` that count no pods of another workload of the set."""
-    return _budgets(it.world).of_no_other(it.workload)
+    return _budgets(it.scenario).of_no_other(it.workload)
 
 
 def stuck_budgets(it: Member) -> Iterator[DisruptionBudget]:
@@ -198,31 +198,31 @@ def unscaled_budgets(it: Member) -> Iterator[Unscaled]:
     for budget in budgets_of(it):
         if not budget.asks_for_scale or not allowed_disruptions(budget, _ANY_NUMBER, _ANY_NUMBER):
             continue
-        if kind == "Pod" and not _are_bare(budget, it.world):
+        if kind == "Pod" and not _are_bare(budget, it.scenario):
             continue
-        beside = {k: w for k, w in _budgets(it.world).first_of_kinds(budget).items() if k != "DaemonSet"}
+        beside = {k: w for k, w in _budgets(it.scenario).first_of_kinds(budget).items() if k != "DaemonSet"}
         hit = next((w for k, w in beside.items() if k != kind), beside.get(kind))
         if hit is not None:
             yield Unscaled(budget, hit)
 
 
-def _are_bare(budget: DisruptionBudget, world: World) -> bool:
+def _are_bare(budget: DisruptionBudget, scenario: Scenario) -> bool:
     """Whether a budget covers only pods without a controller, of the set and of those that run."""
-    if not _budgets(world).first_of_kinds(budget).keys() <= {"Pod"}:
+    if not _budgets(scenario).first_of_kinds(budget).keys() <= {"Pod"}:
         return False
-    running = () if world.cluster is None else world.cluster.inventory.pods
+    running = () if scenario.cluster is None else scenario.cluster.inventory.pods
     return not any(b.owner is not None and covers(budget, b.namespace, b.pod.labels) for b in running)
 
 
-def is_linted(budget: DisruptionBudget, world: World) -> bool:
+def is_linted(budget: DisruptionBudget, scenario: Scenario) -> bool:
     """Whether its bound is written in the manifests: not in a snapshot, and not counted by an operator."""
     moved = getattr(budget.source, "moved", None)
-    return budget in _budgets(world).linted and (moved is None or moved(budget.bound_path).is_exact)
+    return budget in _budgets(scenario).linted and (moved is None or moved(budget.bound_path).is_exact)
 
 
-def is_without_pods(budget: DisruptionBudget, world: World) -> bool:
+def is_without_pods(budget: DisruptionBudget, scenario: Scenario) -> bool:
     """Whether a budget of the set selects no pod: none of the set's workloads and none that runs."""
-    if _budgets(world).first_covered(budget):
+    if _budgets(scenario).first_covered(budget):
         return False
-    running = () if world.cluster is None else world.cluster.inventory.pods
+    running = () if scenario.cluster is None else scenario.cluster.inventory.pods
     return not any(covers(budget, bound.namespace, bound.pod.labels) for bound in running)

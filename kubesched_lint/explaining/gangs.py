@@ -8,14 +8,14 @@ from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.placing.gangs.answers import Answer
 from kubesched_lint.engine.placing.gangs.fit import answers
 from kubesched_lint.engine.scenario.gangs import Gang, gangs_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 
-def answers_about(world: World) -> Sequence[Answer]:
+def answers_about(scenario: Scenario) -> Sequence[Answer]:
     """Return the answers about the gangs of the set; only a set with gangs imports the search for them."""
-    if not gangs_of(world):
+    if not gangs_of(scenario):
         return ()
-    return answers(world)
+    return answers(scenario)
 
 
 def place_of(gang: Gang) -> tuple[Path, Source | None]:

@@ -10,12 +10,12 @@ from kubesched_lint.engine.cluster.nodes.elastic import CONTROL_PLANE
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 
 def missed_nodes(it: Member) -> NodeSet:
     """Today's nodes with the right labels for which the DaemonSet controller makes no pod, because of their taints."""
-    return it.reach.matching & it.world.today & ~it.daemon_nodes
+    return it.reach.matching & it.scenario.today & ~it.daemon_nodes
 
 
 def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
@@ -26,13 +26,13 @@ def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
     for each component.
     """
     running = it.daemon_nodes
-    missed = missed_nodes(it) & ~control_planes(it.world)
+    missed = missed_nodes(it) & ~control_planes(it.scenario)
     if not missed or not running:
         return ()
     keys = {taint.key for taint in taints_in_the_way(it, missed)}
     return tuple(
         other
-        for other, nodes in _daemons(it.world)
+        for other, nodes in _daemons(it.scenario)
         if other is not it.workload and nodes & missed and nodes & running and _tells(other, it.workload, keys)
     )
 
@@ -41,13 +41,13 @@ def _tells(other: Workload, daemon: Workload, keys: Container[str]) -> bool:
     return other.namespace == daemon.namespace or any(one.key in keys for one in other.pod.tolerations)
 
 
-@once_per_world
-def _daemons(world: World) -> tuple[tuple[Workload, NodeSet], ...]:
-    return tuple((w, world.member(w).daemon_nodes) for w in world.manifests.workloads if w.kind == "DaemonSet")
+@once_per_scenario
+def _daemons(scenario: Scenario) -> tuple[tuple[Workload, NodeSet], ...]:
+    return tuple((w, scenario.member(w).daemon_nodes) for w in scenario.manifests.workloads if w.kind == "DaemonSet")
 
 
-@once_per_world
-def control_planes(world: World) -> NodeSet:
+@once_per_scenario
+def control_planes(scenario: Scenario) -> NodeSet:
     """The nodes with a taint of the control plane."""
-    tainted = (nodes for taint, nodes in world.index.taints.items() if taint.key in CONTROL_PLANE)
+    tainted = (nodes for taint, nodes in scenario.index.taints.items() if taint.key in CONTROL_PLANE)
     return reduce(or_, tainted, EMPTY)

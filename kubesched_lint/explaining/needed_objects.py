@@ -8,15 +8,15 @@ from typing import Any
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.workload import service_account
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
-from kubesched_lint.engine.scenario.world import Member
 
 
 def needed_claims(it: Member) -> Iterator[tuple[Path, str, Any]]:
     """Yield (place, ``claim``, claim) for the volumes of its pods."""
     live = _live(it)
     for volume in it.workload.pod.volumes:
-        claim = claim_named(it.world, it.workload.namespace, volume.claim) if volume.claim else None
+        claim = claim_named(it.scenario, it.workload.namespace, volume.claim) if volume.claim else None
         if claim is not None and (claim.namespace, claim.name) not in live.claims_by_name:
             yield (*volume.path, "claimName"), "claim", claim
 
@@ -30,12 +30,12 @@ def needed_classes(it: Member) -> Iterator[tuple[Path, str, Any]]:
 
 
 def _live(it: Member) -> Inventory:
-    return it.world.cluster.inventory if it.world.cluster is not None else Inventory()
+    return it.scenario.cluster.inventory if it.scenario.cluster is not None else Inventory()
 
 
 def _named(it: Member, live: Inventory) -> Iterator[tuple[str, Path, str, Sequence[Any], Sequence[Any]]]:
     """Yield (name, place, kind, objects of the set, objects of the cluster)."""
-    pod, objects = it.workload.pod, it.world.manifests
+    pod, objects = it.workload.pod, it.scenario.manifests
     at = (*pod.path, "priorityClassName")
     yield pod.priority_class, at, "PriorityClass", objects.priority_classes, live.priority_classes
     at = (*pod.path, "runtimeClassName")

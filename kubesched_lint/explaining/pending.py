@@ -26,8 +26,8 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.limits import MOST_PODS_PENDING
 from kubesched_lint.engine.scenario.devices.devices import allocator_for, needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.preemption import preempt
 
@@ -69,17 +69,17 @@ class Tally(Struct, frozen=True):
         return self.agree + self.older + self.differ
 
 
-def waiting_pods(world: World) -> tuple[Waiting, ...] | None:
+def waiting_pods(scenario: Scenario) -> tuple[Waiting, ...] | None:
     """Return the pods that wait for a node, gated ones left out; None if they would cost too much.
 
-    The world has no manifests, and today's cluster, with its cordons: kube-scheduler saw nothing else.
+    The scenario has no manifests, and today's cluster, with its cordons: kube-scheduler saw nothing else.
     """
-    cluster = world.cluster
+    cluster = scenario.cluster
     if cluster is None or not cluster.knows_nodes:
         return ()
     try:
         with work.within(MOST_STEPS // 4):
-            return tuple(_Asking(world).answers())
+            return tuple(_Asking(scenario).answers())
     except work.OutOfWorkError:
         return None
 
@@ -90,9 +90,9 @@ def is_waiting(bound: BoundPod) -> bool:
 
 
 class _Asking:
-    def __init__(self, world: World) -> None:
-        assert world.cluster is not None
-        self._world, self._cluster = world.without_pools, world.cluster
+    def __init__(self, scenario: Scenario) -> None:
+        assert scenario.cluster is not None
+        self._scenario, self._cluster = scenario.without_pools, scenario.cluster
         self._found: dict[tuple[Pod, BoundPod | None], tuple[Diagnosis, str]] = {}
         self._state: ClusterState | None = None
 
@@ -109,7 +109,7 @@ class _Asking:
 
     def _answer(self, pods: Sequence[BoundPod]) -> Waiting:
         owner = self._cluster.running.workload_of(pods[0])
-        pod = self._world.admission.schedulers.again(pods[0].pod, owner)
+        pod = self._scenario.admission.schedulers.for_next_copy(pods[0].pod, owner)
         diagnosis, ours = self._asked(pod, pods[0])
         verdict, why = self._verdict(pods[0], pod, ours)
         return Waiting(tuple(pods), owner, ours, diagnosis, verdict, why)
@@ -132,13 +132,15 @@ class _Asking:
         """The cluster with all running pods, and the devices that waiting pods need."""
         if self._state is None:
             waiting = filter(is_waiting, self._cluster.unbound)
-            needy = tuple(dict.fromkeys(b.pod for b in waiting if needs_devices(b.pod, self._world)))
-            self._state = self._with_devices(needy) if needy else all_running_pods(self._world).state
+            needy = tuple(dict.fromkeys(b.pod for b in waiting if needs_devices(b.pod, self._scenario)))
+            self._state = self._with_devices(needy) if needy else all_running_pods(self._scenario).state
         return self._state
 
     def _with_devices(self, pods: Sequence[Pod]) -> ClusterState:
-        objects = replace(self._cluster.inventory, allocator=allocator_for(pods, self._world))
-        return ClusterState(self._world.index, objects, kubernetes_version=self._world.premises.kubernetes_version)
+        objects = replace(self._cluster.inventory, allocator=allocator_for(pods, self._scenario))
+        return ClusterState(
+            self._scenario.index, objects, kubernetes_version=self._scenario.premises.kubernetes_version
+        )
 
     def _verdict(self, bound: BoundPod, pod: Pod, ours: str) -> tuple[str, str]:
         condition = bound.unscheduled
@@ -169,7 +171,7 @@ class _Asking:
 
     def _older(self, nodes: int | None) -> str:
         """Return why a message may be older than the snapshot; empty if nothing shows it."""
-        total = len(self._world.nodes)
+        total = len(self._scenario.nodes)
         if nodes is not None and nodes != total:
             return f"it counts {many(nodes, 'node')}, and there are {total:,} now"
         if not (captured := time_of(self._cluster.captured_at)):
@@ -204,7 +206,7 @@ def agreement(cluster: Cluster, premises: Premises) -> Iterator[str]:
     if len(cluster.inventory.pods) > MOST_PODS_PENDING:
         yield "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
         return
-    found = waiting_pods(World(Inventory(), cluster, premises))
+    found = waiting_pods(Scenario(Inventory(), cluster, premises))
     if found is None:
         yield f"the messages of pending pods are not compared with the model, because {work.WHY}"
     elif (count := tally(found)).compared:

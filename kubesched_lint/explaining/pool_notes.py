@@ -13,14 +13,14 @@ from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import GROWN, TODAY, Plan, Verdict, listed
 from kubesched_lint.engine.scenario.device_premises import stated_devices
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 
-def pool_notes(world: World) -> Iterator[str]:
+def pool_notes(scenario: Scenario) -> Iterator[str]:
     """Yield sentences for a set on a cluster with pools."""
-    pools = world.pools
+    pools = scenario.pools
     yield f"nodes may come from {', '.join(map(_described, pools[:SHOWN]))}{_more(len(pools), 'pool')}"
-    idle = world.potential.idle
+    idle = scenario.potential.idle
     if idle:
         yield f"{_names(sorted(idle))} can make no node: no machine type and no label meets all requirements"
     zoneless = [pool.name for pool in pools if pool.zones is None]
@@ -28,15 +28,15 @@ def pool_notes(world: World) -> Iterator[str]:
         names = plural(len(zoneless), "names", "name")
         yield f"{_names(zoneless)} {names} no zones: assumed are those of today's nodes and any that a pod selects"
     yield from _unknown_sizes(pools)
-    nodes = () if world.cluster is None else world.cluster.inventory.nodes
+    nodes = () if scenario.cluster is None else scenario.cluster.inventory.nodes
     for pool, count in ((pool, sum(stands_in(node, pool) for node in nodes)) for pool in pools):
         if count:
             are = f"{count} {plural(count, 'node of it counts', 'nodes of it count')} as there"
             yield f"pool {pool.name} has at least {pool.minimum} nodes: {are}, though none is listed"
-    stated = stated_devices(world)
-    if stated and any(needs_devices(w.pod, world) for w in world.manifests.workloads):
+    stated = stated_devices(scenario)
+    if stated and any(needs_devices(w.pod, scenario) for w in scenario.manifests.workloads):
         yield f"assumed: {stated}"
-    yield from growth_notes(growth_plan(world))
+    yield from growth_notes(growth_plan(scenario))
 
 
 def _unknown_sizes(pools: Sequence[NodePool]) -> Iterator[str]:

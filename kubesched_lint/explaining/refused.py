@@ -1,4 +1,4 @@
-"""What the API server refuses, as data of a world: every command asks here before it judges an object."""
+"""What the API server refuses, as data of a scenario: every command asks here before it judges an object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubesched_lint.engine.base.plain import mappings_at, value_at
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.scenario.gangs import gates_of
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.sources.manifests.classify import rendered_text, unfilled, word_to_replace
 from kubesched_lint.sources.manifests.document import Document, location_of
 
@@ -92,17 +92,17 @@ class Judgement(Struct, frozen=True):
     open_word: str = ""
 
 
-def refusals_of(world: World, document: Document) -> Refusals:
+def refusals_of(scenario: Scenario, document: Document) -> Refusals:
     """Return why the API server of this version would refuse a document."""
-    if world.refused is not None:
-        return world.refused.get(document, ())
-    if document not in world.answered:
-        found = tuple(refusals(document.value, world.premises.kubernetes_version))
-        world.answered[document] = found
-    return world.answered[document]
+    if scenario.refused is not None:
+        return scenario.refused.get(document, ())
+    if document not in scenario.answered:
+        found = tuple(refusals(document.value, scenario.premises.kubernetes_version))
+        scenario.answered[document] = found
+    return scenario.answered[document]
 
 
-def judged(document: Document, world: World) -> Judgement:
+def judged(document: Document, scenario: Scenario) -> Judgement:
     """Return the refusals, one for each place, without those that somebody makes acceptable before it is applied."""
     if document.is_stored or (document.moves and not document.is_whole):
         return Judgement()  # a server has stored it, or it stands for a custom resource that has other fields
@@ -110,14 +110,14 @@ def judged(document: Document, world: World) -> Judgement:
     told: list[Refusal] = []
     left = open_word = ""
     is_filled = False
-    for cause, answer in refusals_of(world, document):
+    for cause, answer in refusals_of(scenario, document):
         if document.unrendered and _is_rendered_away(document, cause, answer.code):
             left = left or ("" if answer.code == UNDECODED else f"{cause.field}: {_in_short(cause)}")
             continue
         # One refusal per place: further causes there repeat the first.
         if cause.path in seen or (cause.message.endswith(_MISMATCH) and ("spec", "selector") in seen):
             continue
-        gate, is_on = _gate_of_field(document, cause, world)
+        gate, is_on = _gate_of_field(document, cause, scenario)
         if _follows(document, cause) or (gate and is_on is False):
             continue
         word = unfilled(value_at(document.value, cause.path)) or _word_to_replace(document, cause)
@@ -140,24 +140,24 @@ RefusedObjects = Mapping[Source | None, tuple[Refusal, ...]]
 """A source → its refusals."""
 
 
-@once_per_world
-def refused_objects(world: World) -> RefusedObjects:
+@once_per_scenario
+def refused_objects(scenario: Scenario) -> RefusedObjects:
     """Return the manifests that the API server certainly refuses."""
-    if world.refused is not None and not world.refused:
+    if scenario.refused is not None and not scenario.refused:
         return {}
     found: dict[Source | None, tuple[Refusal, ...]] = {}
-    for source in _sources(world):
-        certain = tuple(refusal for refusal in judged(source, world).told if refusal.is_certain)
+    for source in _sources(scenario):
+        certain = tuple(refusal for refusal in judged(source, scenario).told if refusal.is_certain)
         if certain:
             found[source] = certain
     return found
 
 
-@once_per_world
-def accepted(world: World) -> World:
-    """Return the world without the objects that the API server refuses: they are not there for the others."""
-    refused = refused_objects(world)
-    return world.with_manifests(without(world.manifests, refused)) if refused else world
+@once_per_scenario
+def accepted(scenario: Scenario) -> Scenario:
+    """Return the scenario without the objects that the API server refuses: they are not there for the others."""
+    refused = refused_objects(scenario)
+    return scenario.with_manifests(without(scenario.manifests, refused)) if refused else scenario
 
 
 def without(manifests: Inventory, refused: RefusedObjects) -> Inventory:
@@ -167,12 +167,12 @@ def without(manifests: Inventory, refused: RefusedObjects) -> Inventory:
     return replace(manifests, **lists)
 
 
-def what_is_refused(world: World, told: Collection[Source | None] = ()) -> tuple[str, ...]:
+def what_is_refused(scenario: Scenario, told: Collection[Source | None] = ()) -> tuple[str, ...]:
     """Return one line for each refused object; without the server's words for those whose sources are in ``told``."""
     return tuple(
         f"the API server refuses {object_of(found[0].document)}: all else is judged as if it were not applied"
         + ("" if source in told else f" ({sentence(found)})")
-        for source, found in refused_objects(world).items()
+        for source, found in refused_objects(scenario).items()
     )
 
 
@@ -190,9 +190,9 @@ def object_of(document: Document) -> str:
     return f"{document.kind} {where}{document.name or document.generate_name}"
 
 
-def _sources(world: World) -> Iterable[Document]:
-    found = dict.fromkeys(_source(one) for _, items in world.manifests.lists() for one in items)
-    found.update(dict.fromkeys(map(_source, world.unserved)))
+def _sources(scenario: Scenario) -> Iterable[Document]:
+    found = dict.fromkeys(_source(one) for _, items in scenario.manifests.lists() for one in items)
+    found.update(dict.fromkeys(map(_source, scenario.unserved)))
     return [source for source in found if isinstance(source, Document)]
 
 
@@ -245,10 +245,10 @@ def _is_rendered_away(document: Document, cause: Cause, code: int) -> bool:
     return rendered_text(cause.path, value_at(document.value, cause.path), written) is not None
 
 
-def _gate_of_field(document: Document, cause: Cause, world: World) -> tuple[str, bool | None]:
+def _gate_of_field(document: Document, cause: Cause, scenario: Scenario) -> tuple[str, bool | None]:
     """Return the feature gate without which the API server drops the field, and whether it is on; None: not stated."""
     gate = gate_of(document.value, cause.path)
-    return gate, gates_of(world).get(gate)
+    return gate, gates_of(scenario).get(gate)
 
 
 def _gate(document: Document, cause: Cause) -> str:

@@ -13,7 +13,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import stays
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.premises import node_premise
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.findings import Hazard
 from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rule
@@ -37,33 +37,33 @@ class WorkloadsByFeature:
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...], bool], Sequence[Workload]] = {}
         self._having: dict[bool, dict[str, Sequence[Workload]]] = {False: {}}
 
-    def of(self, rule: Rule, world: World) -> Sequence[Workload]:
+    def of(self, rule: Rule, scenario: Scenario) -> Sequence[Workload]:
         """Return the workloads with the kinds and features of a rule; an own rule reads what is written."""
-        configured = bool(world.objects.schedulers) and rule.code is None
+        configured = bool(scenario.objects.schedulers) and rule.code is None
         key = (rule.kinds, rule.features, configured)
         found = self._found.get(key)
         if found is None:
             if configured not in self._having:
-                self._having[configured] = self._having_added(world)
+                self._having[configured] = self._having_added(scenario)
             found = self._found[key] = rule.among(self._workloads, self._having[configured])
         return found
 
-    def members(self, rule: Rule, world: World) -> Sequence[Member]:
-        """Return these workloads in a world; a rule asks each of thousands once, so that finding them counts."""
-        found = self.of(rule, world)
-        known = _members_of(world)
+    def members(self, rule: Rule, scenario: Scenario) -> Sequence[Member]:
+        """Return these workloads in a scenario; a rule asks each of thousands once, so that finding them counts."""
+        found = self.of(rule, scenario)
+        known = _members_of(scenario)
         if found not in known:
-            known[found] = tuple(map(world.member, found))
+            known[found] = tuple(map(scenario.member, found))
         return known[found]
 
-    def _having_added(self, world: World) -> dict[str, Sequence[Workload]]:
+    def _having_added(self, scenario: Scenario) -> dict[str, Sequence[Workload]]:
         """Return the workloads with the features that a profile may add to their pods."""
-        seen = [(w, replace(w, pod=with_added_terms(w.pod, world.member(w).pod))) for w in self._workloads]
+        seen = [(w, replace(w, pod=with_added_terms(w.pod, scenario.member(w).pod))) for w in self._workloads]
         return {name: tuple(w for w, as_seen in seen if FEATURES[name](as_seen)) for name in _ADDED}
 
 
-@once_per_world
-def _members_of(world: World) -> ByIdentity[Sequence[Workload], Sequence[Member]]:
+@once_per_scenario
+def _members_of(scenario: Scenario) -> ByIdentity[Sequence[Workload], Sequence[Member]]:
     """A cache: workloads → their members."""
     return ByIdentity()
 
@@ -76,7 +76,7 @@ def is_left_out(rule: Rule, it: Member, hazard: Hazard, unreported: dict[str, se
     """Whether nobody needs to hear of a hazard; ``unreported`` counts those that rest on a disabled filter."""
     if is_past_scheduler(rule, it.workload, hazard) or concerns_nobody(rule, it, hazard):
         return True
-    if not it.world.objects.schedulers:
+    if not it.scenario.objects.schedulers:
         return False
     from kubesched_lint.linter.configured import disabled_filter, is_about_text
 
@@ -99,11 +99,11 @@ def is_past_scheduler(rule: Rule, workload: Workload, hazard: Hazard) -> bool:
     return rests_on_nodes(rule) or rule.family in _OF_FILTERS
 
 
-def is_cut_short(hazard: Hazard, world: World) -> bool:
+def is_cut_short(hazard: Hazard, scenario: Scenario) -> bool:
     """Whether a proof counts nodes of pools that could add more nodes than were examined."""
-    if hazard.evidence.kind != "proof" or not world.pools or world.potential.complete:
+    if hazard.evidence.kind != "proof" or not scenario.pools or scenario.potential.complete:
         return False
-    return node_premise(world) in hazard.evidence.assumes
+    return node_premise(scenario) in hazard.evidence.assumes
 
 
 def argues_of_pods(rule: Rule, judged: RuleResult) -> bool:
@@ -126,14 +126,14 @@ def concerns_nobody(rule: Rule, it: Member, hazard: Hazard) -> bool:
 
 def _has_no_target(it: Member) -> bool:
     """Whether no known node takes a pod of the DaemonSet; the rule daemonset-matches-no-node reports this."""
-    if it.world.cluster is None or not it.world.cluster.knows_nodes:
+    if it.scenario.cluster is None or not it.scenario.cluster.knows_nodes:
         return False
     return not pods_wanted(it)
 
 
 def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
     """Whether a proof about a first deploy is about a workload whose pods already run and may stay."""
-    if it.world.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
+    if it.scenario.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
         return False
     running = it.running_pods
     if not running:
@@ -141,22 +141,24 @@ def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
     return stays(it, running)
 
 
-def lacking(rule: Rule, world: World) -> str:
+def lacking(rule: Rule, scenario: Scenario) -> str:
     """Why a rule cannot run: the input that it needs and that is missing. Empty when it can run."""
-    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and world.cluster is None:
+    if {"nodes", "pods", "storage", "pools"} & set(rule.needs) and scenario.cluster is None:
         return "needs a cluster (--cluster)"
-    if "nodes" in rule.needs and world.cluster is not None:
-        if not world.cluster.knows_nodes:
+    if "nodes" in rule.needs and scenario.cluster is not None:
+        if not scenario.cluster.knows_nodes:
             return "needs nodes, which the snapshot does not hold"
-        if not world.cluster.inventory.nodes and not world.pools:
+        if not scenario.cluster.inventory.nodes and not scenario.pools:
             return "needs nodes, and the cluster has none"
-    if "pools" in rule.needs and not world.pools:
+    if "pools" in rule.needs and not scenario.pools:
         return "needs node pools (pools in a sketch, NodeGroups, or Karpenter's NodePool objects)"
-    if "pods" in rule.needs and not world.knows_running_pods:
+    if "pods" in rule.needs and not scenario.knows_running_pods:
         return "needs running pods, which the snapshot does not hold"
-    if "revision" in rule.needs and world.premises.before is None and not world.knows_running_pods:
+    if "revision" in rule.needs and scenario.premises.before is None and not scenario.knows_running_pods:
         return "needs what is replaced: running pods in the cluster file, or a change (--changed=BASE, plan)"
-    if "storage" in rule.needs and not (world.cluster_has("PersistentVolumeClaim") or _brings_storage(world.manifests)):
+    if "storage" in rule.needs and not (
+        scenario.cluster_has("PersistentVolumeClaim") or _brings_storage(scenario.manifests)
+    ):
         return "needs claims (kubectl get pvc -A), which the snapshot does not hold"
     return ""
 

@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.engine.scenario.premises import service_premises
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scheduler.plugins.pod_topology_spread import SKEWED
 from kubesched_lint.engine.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.findings import Hazard, Related
@@ -30,14 +30,14 @@ def is_about_text(rule: Rule, hazard: Hazard) -> bool:
     return hazard.evidence.kind == "pattern" and "nodes" not in rule.needs and is_added(hazard.at)
 
 
-def with_configuration(judged: RuleResult, world: World) -> RuleResult:
+def with_configuration(judged: RuleResult, scenario: Scenario) -> RuleResult:
     """Return a finding with the places in the configuration that cause it; unchanged if the manifest causes it."""
     if judged.workload is None:
-        related = tuple(_related_of_set(judged, world))
+        related = tuple(_related_of_set(judged, scenario))
         return replace(judged, finding=replace(judged.finding, related=(*judged.finding.related, *related)))
     if not is_added(judged.hazard.at):
         return judged
-    it = world.member(judged.workload)
+    it = scenario.member(judged.workload)
     what, path = added_at(it.pod, judged.hazard.at)
     finding, evidence = judged.finding, judged.finding.evidence
     related = tuple(_related(profile_of(it.pod), what, path))
@@ -66,14 +66,14 @@ def _related(profile: SchedulerProfile, what: str, path: Path) -> Iterator[Relat
         yield Related(location_of(profile.source, path), f"the {what} that the profile {profile.name} adds")
 
 
-def _related_of_set(judged: RuleResult, world: World) -> Iterator[Related]:
+def _related_of_set(judged: RuleResult, scenario: Scenario) -> Iterator[Related]:
     """Yield the places of what profiles add to the pods of a finding about several workloads, if its text names it."""
     finding, hazard = judged.finding, judged.hazard
     text, refs = f"{finding.message} {finding.evidence.text}", {finding.object, *hazard.together}
     found = {}
-    for workload in world.manifests.workloads:
+    for workload in scenario.manifests.workloads:
         if workload.ref in refs:
-            pod = world.member(workload).pod
+            pod = scenario.member(workload).pod
             found.update({(profile_of(pod), path): (pod, what) for what, path in _added_and_named(pod, text)})
     for (_, path), (pod, what) in found.items():
         yield from _related(profile_of(pod), what, path)
@@ -162,5 +162,5 @@ def _victim(it: Member, hazard: Hazard) -> Member:
     """Return the workload whose pods a hazard is about."""
     if hazard.victim in (None, it.workload.ref):
         return it
-    others = (w for w in it.world.manifests.workloads if w.ref == hazard.victim)
-    return it.world.member(next(others, it.workload))
+    others = (w for w in it.scenario.manifests.workloads if w.ref == hazard.victim)
+    return it.scenario.member(next(others, it.workload))

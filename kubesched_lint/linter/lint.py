@@ -17,9 +17,9 @@ from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.worlds import WhatIf, surviving, without_suspended, without_transient
+from kubesched_lint.engine.placing.scenarios import WhatIf, surviving, without_suspended, without_transient
 from kubesched_lint.engine.scenario.premises import may_be_released, unless_defined
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.explaining.refused import RefusedObjects, refused_objects
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary
 from kubesched_lint.linter.alternatives import Alternatives
@@ -61,31 +61,35 @@ def lint(
     costs: dict[str, float] | None = None,
     *,
     is_refuting: bool = True,
-    world: World | None = None,
+    scenario: Scenario | None = None,
 ) -> tuple[Report, tuple[RuleResult, ...]]:
     """Return the report and its findings with their rules and hazards, before waivers and baseline.
 
-    ``world``: the manifests on the cluster without its transient states, if the caller has it already.
+    ``scenario``: the manifests on the cluster without its transient states, if the caller has it already.
 
     Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps. ``is_refuting``: whether
     exact runs try to refute proofs.
     """
     with work.within(MOST_STEPS + STEPS_EACH * len(manifests.documents)):
-        return _concluded(Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting, world)
+        return _concluded(
+            Run(manifests, options, {} if costs is None else costs), cluster, rules, is_refuting, scenario
+        )
 
 
 def _concluded(
-    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool, world: World | None
+    run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool, scenario: Scenario | None
 ) -> tuple[Report, tuple[RuleResult, ...]]:
     manifests, options = run.manifests, run.options
     premises = manifests.premises(options)
-    if world is None:
-        world = World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
-    world.refused = manifests.refused if manifests.judged_for == minor_of(world.premises.kubernetes_version) else None
-    run.refusals = refused_objects(world)
-    run.rules(rules, world)
+    if scenario is None:
+        scenario = Scenario(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
+    scenario.refused = (
+        manifests.refused if manifests.judged_for == minor_of(scenario.premises.kubernetes_version) else None
+    )
+    run.refusals = refused_objects(scenario)
+    run.rules(rules, scenario)
     if cluster is not None and cluster.transient_states:
-        run.today(rules, World(manifests.inventory, cluster, premises), cluster)
+        run.today(rules, Scenario(manifests.inventory, cluster, premises), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
     told = without_refused(without_yielding(tuple(explained(judged)), run.home), run.refusals)
     judged, unfilled = without_open_text(tuple(run.current(told)))
@@ -93,7 +97,7 @@ def _concluded(
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.proofs import established
 
-        judged = tuple(established(judged, lambda one: run.world_of(one, world)))
+        judged = tuple(established(judged, lambda one: run.scenario_of(one, scenario)))
     report = Report(
         reported(judged, manifests.documents),
         tuple(run.skipped),
@@ -105,15 +109,15 @@ def _concluded(
             environments=run.environments,
             unread_kinds=manifests.unread_kinds,
             rules=run.ran,
-            undecided=world.node_groups.decision if cluster is not None and manifests.inventory.workloads else "",
+            undecided=scenario.node_groups.decision if cluster is not None and manifests.inventory.workloads else "",
             notes=(
-                *(world.node_groups.notes if cluster is not None else ()),
+                *(scenario.node_groups.notes if cluster is not None else ()),
                 *run.notes(),
-                *no_longer_served(manifests.unread, world.premises.kubernetes_version),
+                *no_longer_served(manifests.unread, scenario.premises.kubernetes_version),
                 *about_nodes(manifests.unread),
-                *_lack_notes(world),
+                *_lack_notes(scenario),
                 *work.tried(
-                    lambda: [*_pool_notes(without_suspended(run.last(world)))],
+                    lambda: [*_pool_notes(without_suspended(run.last(scenario)))],
                     ["not computed: the nodes that the pools would add"],
                 ),
             ),
@@ -122,23 +126,23 @@ def _concluded(
     return report, judged
 
 
-def _lack_notes(world: World) -> Iterator[str]:
+def _lack_notes(scenario: Scenario) -> Iterator[str]:
     """A note about storage classes and volumes that neither manifests nor snapshot have."""
-    if world.cluster is not None and world.manifests.workloads:
-        from kubesched_lint.engine.placing.lacks import in_one_line
+    if scenario.cluster is not None and scenario.manifests.workloads:
+        from kubesched_lint.engine.verdicts.missing_facts import in_one_line
 
-        yield from in_one_line(world)
+        yield from in_one_line(scenario)
 
 
-def _pool_notes(world: World) -> Iterator[str]:
+def _pool_notes(scenario: Scenario) -> Iterator[str]:
     """Notes about the node pools and the nodes that they would add."""
-    if world.pools and world.cluster is not None:
+    if scenario.pools and scenario.cluster is not None:
         from kubesched_lint.explaining.pool_notes import pool_notes
 
-        yield from pool_notes(world)
+        yield from pool_notes(scenario)
 
 
-def _workload_of(subject: Member | Document | World) -> Workload | None:
+def _workload_of(subject: Member | Document | Scenario) -> Workload | None:
     return subject.workload if isinstance(subject, Member) else None
 
 
@@ -160,25 +164,25 @@ class Run:
         self._unreported: dict[str, set[object]] = {}
         self._judged_before: dict[tuple[object, ...], Sequence[RuleResult]] = {}
 
-    def rules(self, rules: Iterable[Rule], world: World) -> None:
+    def rules(self, rules: Iterable[Rule], scenario: Scenario) -> None:
         for rule in sorted(rules, key=lambda rule: rule.each != "document"):  # rejected objects first
-            missing = lacking(rule, world)
+            missing = lacking(rule, scenario)
             if rule.each == "waiver":
                 self.ran += 1  # linter.suppression runs it after all other rules
             elif missing:
                 self.skipped[Skip(rule.slug, missing)] = None
             else:
                 self.ran += 1
-                self._run_rule(rule, world)
+                self._run_rule(rule, scenario)
 
-    def _run_rule(self, rule: Rule, world: World) -> None:
+    def _run_rule(self, rule: Rule, scenario: Scenario) -> None:
         """Collect the findings of a rule; record a skip when its share of the work is spent."""
         at(f"rule {rule.slug}")
         share = work.within(work.share(LEAST_STEPS))
         try:
             with share:
                 for of_set in self._sets_for(rule):
-                    for judged in self._tested(rule, world, of_set):
+                    for judged in self._tested(rule, scenario, of_set):
                         self._keep(judged, of_set)
         except work.OutOfWorkError as reason:
             self._skip(rule, reason)
@@ -199,44 +203,44 @@ class Run:
     def _skip(self, rule: Rule, reason: UncheckedError) -> None:
         self.skipped[Skip(rule.slug, str(reason), isinstance(reason, work.OutOfWorkError))] = None
 
-    def today(self, rules: Iterable[Rule], world: World, cluster: Cluster) -> None:
+    def today(self, rules: Iterable[Rule], scenario: Scenario, cluster: Cluster) -> None:
         """Run the rules on today's cluster: findings that need its cordons and transient taints are warnings."""
         from kubesched_lint.linter.what_if import passed
 
         self._transient = (passed(cluster.transient_premise, {identity_of(j) for j in self.judged}),)
         for rule in rules:
-            if rests_on_nodes(rule) and not lacking(rule, world):
-                self._run_rule(rule, world)
+            if rests_on_nodes(rule) and not lacking(rule, scenario):
+                self._run_rule(rule, scenario)
 
-    def _tested(self, rule: Rule, world: World, of_set: ManifestVariant | None) -> Iterator[RuleResult]:
-        """The findings of one rule, each adjusted to whether it holds in other worlds; see ``linter.what_if``."""
+    def _tested(self, rule: Rule, scenario: Scenario, of_set: ManifestVariant | None) -> Iterator[RuleResult]:
+        """The findings of one rule, each adjusted to whether it holds in other scenarios; see ``linter.what_if``."""
         rows = self._transient
         found: Iterable[RuleResult]
         if of_set is None:
-            found = self._judgements(rule, world)
+            found = self._judgements(rule, scenario)
         else:
-            world, rows = of_set.base(rule, world), (*of_set.rows, *rows)
-            found = self._of_each_definition(rule, world, of_set)
+            scenario, rows = of_set.base(rule, scenario), (*of_set.rows, *rows)
+            found = self._of_each_definition(rule, scenario, of_set)
         for judged in found:
-            left = surviving(judged, world, rows, self._again)
+            left = surviving(judged, scenario, rows, self._again)
             if left is not None:
                 yield left
 
-    def _of_each_definition(self, rule: Rule, world: World, of_set: ManifestVariant) -> Iterator[RuleResult]:
+    def _of_each_definition(self, rule: Rule, scenario: Scenario, of_set: ManifestVariant) -> Iterator[RuleResult]:
         """The findings of one rule on the set, then on each duplicate definition as the only one of its object."""
         among = self._carriers if of_set is self.of_all else of_set.carriers
-        carriers = among.of(rule, world) if rule.each == "workload" else (None,)
+        carriers = among.of(rule, scenario) if rule.each == "workload" else (None,)
         if rule.every_definition or not of_set.has_duplicates:
-            yield from self._judgements(rule, world, carriers)
+            yield from self._judgements(rule, scenario, carriers)
             return
         alone: Iterable[Sequence[RuleResult]] = (
-            self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), world)
+            self._judged_in(rule, w, view) for w, view in of_set.alone(filter(None, carriers), scenario)
         )
         if rule.each == "set" or rule.about == "verdict":  # what counts the pods of all must not count a copy
-            once = (tuple(self._judgements(rule, view, carriers)) for view in of_set.defined_once(world))
+            once = (tuple(self._judgements(rule, view, carriers)) for view in of_set.defined_once(scenario))
             alone = chain(once, alone)
         seen = set()
-        for judged in chain(self._judgements(rule, world, carriers), chain.from_iterable(alone)):
+        for judged in chain(self._judgements(rule, scenario, carriers), chain.from_iterable(alone)):
             if identity_of(judged) not in seen:
                 seen.add(identity_of(judged))
                 yield judged
@@ -286,9 +290,9 @@ class Run:
         """The set that has a finding; None for one that is about no set."""
         return self.sets[0] if len(self.sets) == 1 else self._homes.get(identity_of(judged), (None,))[0]
 
-    def last(self, world: World) -> World:
-        """Return the last of the sets on the nodes of a world."""
-        return world if self.sets[-1] is None else self.sets[-1].whole(world)
+    def last(self, scenario: Scenario) -> Scenario:
+        """Return the last of the sets on the nodes of a scenario."""
+        return scenario if self.sets[-1] is None else self.sets[-1].whole(scenario)
 
     def current(self, judged: Iterable[RuleResult]) -> Iterator[RuleResult]:
         """Yield the findings that lie in no older release: it is history, and who installs one names it."""
@@ -312,29 +316,29 @@ class Run:
             yield from note_on(list(differing.values()))
         yield from (f"not reported: {many(len(found), 'finding')} {which}" for which, found in self._unreported.items())
 
-    def _again(self, judged: RuleResult, world: World) -> RuleResult | None:
-        """The same finding in another world; None if its rule does not report it there."""
+    def _again(self, judged: RuleResult, scenario: Scenario) -> RuleResult | None:
+        """The same finding in another scenario; None if its rule does not report it there."""
         like = identity_of(judged)
         return next(
-            (one for one in self._judged_in(judged.rule, judged.workload, world) if identity_of(one) == like), None
+            (one for one in self._judged_in(judged.rule, judged.workload, scenario) if identity_of(one) == like), None
         )
 
-    def _judged_in(self, rule: Rule, workload: Workload | None, world: World) -> Sequence[RuleResult]:
-        key = (rule.slug, workload, world)
+    def _judged_in(self, rule: Rule, workload: Workload | None, scenario: Scenario) -> Sequence[RuleResult]:
+        key = (rule.slug, workload, scenario)
         if key not in self._judged_before:
-            self._judged_before[key] = tuple(self._judgements(rule, world, (workload,)))
+            self._judged_before[key] = tuple(self._judgements(rule, scenario, (workload,)))
         return self._judged_before[key]
 
-    def world_of(self, judged: RuleResult, world: World) -> World:
-        """Return the world with one definition of each object, including the finding's own."""
+    def scenario_of(self, judged: RuleResult, scenario: Scenario) -> Scenario:
+        """Return the scenario with one definition of each object, including the finding's own."""
         of_set = self.home(judged)
-        return world if of_set is None else of_set.views(judged.source, of_set.whole(world))[0]
+        return scenario if of_set is None else of_set.views(judged.source, of_set.whole(scenario))[0]
 
     def _judgements(
-        self, rule: Rule, world: World, among: Sequence[Workload | None] | None = None
+        self, rule: Rule, scenario: Scenario, among: Sequence[Workload | None] | None = None
     ) -> Iterator[RuleResult]:
         """The findings of one rule, for all workloads or ``among`` some. A check that raises becomes one error."""
-        subjects = self._subjects(rule, world, among)
+        subjects = self._subjects(rule, scenario, among)
         if not subjects:
             return  # saves importing the check; most rules have no subject in most files
         params = {**rule.params, **self.options.params.get(rule.slug, {})}
@@ -347,16 +351,16 @@ class Run:
         is_of_documents = rule.each == "document"
         for subject in subjects:
             try:
-                for hazard in asked(subject, world) if is_of_documents else asked(subject):
+                for hazard in asked(subject, scenario) if is_of_documents else asked(subject):
                     work.go_on()
                     if isinstance(subject, Member) and is_left_out(rule, subject, hazard, self._unreported):
                         continue
-                    if is_cut_short(hazard, world):
+                    if is_cut_short(hazard, scenario):
                         raise UncheckedError(_NOT_CHECKED)
                     placed = self._placed(hazard, subject) if isinstance(subject, Document) else hazard
-                    judged = self._judge(rule, _workload_of(subject), placed, world)
-                    unless = unless_defined(world) if rule.absence else ""
-                    makers = may_be_released(world, made_in(judged)) if unless else ""
+                    judged = self._judge(rule, _workload_of(subject), placed, scenario)
+                    unless = unless_defined(scenario) if rule.absence else ""
+                    makers = may_be_released(scenario, made_in(judged)) if unless else ""
                     if makers and not hazard.values.get("nearest"):
                         self._skip(rule, UncheckedError(f"not told: {makers} not read may make what seems absent"))
                         continue
@@ -367,21 +371,21 @@ class Run:
                 self._failed(rule, _workload_of(subject), error)
 
     def _subjects(
-        self, rule: Rule, world: World, among: Sequence[Workload | None] | None
-    ) -> Sequence[Member | Document | World]:
-        """The subjects of a rule; the world for the whole set."""
-        if rule.beside and world.kinds.isdisjoint(rule.beside):
+        self, rule: Rule, scenario: Scenario, among: Sequence[Workload | None] | None
+    ) -> Sequence[Member | Document | Scenario]:
+        """The subjects of a rule; the scenario for the whole set."""
+        if rule.beside and scenario.kinds.isdisjoint(rule.beside):
             return ()
         if among is not None:
-            return [world if workload is None else world.member(workload) for workload in among]
+            return [scenario if workload is None else scenario.member(workload) for workload in among]
         if rule.each == "set":
-            return (world,)
+            return (scenario,)
         if rule.each != "document":
-            return self._carriers.members(rule, world)
+            return self._carriers.members(rule, scenario)
         documents = (*self.manifests.documents, *self.manifests.made)
-        if world.refused is None or not rule.refuses:
+        if scenario.refused is None or not rule.refuses:
             return documents
-        return tuple(document for document in documents if document in world.refused)
+        return tuple(document for document in documents if document in scenario.refused)
 
     def _placed(self, hazard: Hazard, document: Document) -> Hazard:
         victim = hazard.victim or ref_of(document, self.options.namespace)
@@ -397,22 +401,22 @@ class Run:
             line = getattr(error, "line", 0)  # errors of CEL expressions have their line in the card
             self.failed[rule.slug] = InputError(rule.card or f"rules/{rule.slug}.md", text, line, min(line, 1))
 
-    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, world: World) -> RuleResult:
+    def _judge(self, rule: Rule, workload: Workload | None, hazard: Hazard, scenario: Scenario) -> RuleResult:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
-        it = None if workload is None else world.member(workload)
+        it = None if workload is None else scenario.member(workload)
         if wanted is None and must_survive(rule, it, hazard, self.options):
             severity = Severity.ERROR
         judged = RuleResult(rule, workload, hazard, finding_of(rule, hazard, severity, workload), wanted is not None)
-        if world.objects.schedulers:
+        if scenario.objects.schedulers:
             from kubesched_lint.linter.configured import with_configuration
 
-            judged = with_configuration(judged, world)
-        if rule.about == "verdict":  # the table of verdicts has asked other worlds
-            return if_fixed(judged, world)
+            judged = with_configuration(judged, scenario)
+        if rule.about == "verdict":  # the table of verdicts has asked other scenarios
+            return if_fixed(judged, scenario)
         if severity is not Severity.ERROR:
             return judged
         from kubesched_lint.linter.what_if import OF_ERRORS
 
-        return surviving(judged, world, OF_ERRORS, self._again) or judged
+        return surviving(judged, scenario, OF_ERRORS, self._again) or judged

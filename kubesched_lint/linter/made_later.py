@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.scenario.nodes.node_makers import MadeLater, made_later
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.applies import rests_on_nodes
 from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.linter.unknown_classes import members_of
@@ -15,25 +15,29 @@ from kubesched_lint.linter.unknown_classes import members_of
 _PLENTY = 1 << 20
 
 
-def things_made(error: RuleResult, world: World) -> Sequence[MadeLater]:
+def things_made(error: RuleResult, scenario: Scenario) -> Sequence[MadeLater]:
     """Return what no node has yet, and the pods of an error require."""
     if not rests_on_nodes(error.rule):
         return ()
-    return list(dict.fromkeys(made for it in members_of(error, world) for made in made_later(it.pod, world)))
+    return list(dict.fromkeys(made for it in members_of(error, scenario) for made in made_later(it.pod, scenario)))
 
 
-def if_not_made(error: RuleResult, world: World) -> str:
-    return "; ".join(made.premise for made in things_made(error, world))
+def if_not_made(error: RuleResult, scenario: Scenario) -> str:
+    return "; ".join(made.premise for made in things_made(error, scenario))
 
 
-def with_things_made(error: RuleResult, world: World) -> Sequence[World]:
-    """Return the world where each node has all of that; none if pools make nodes, or if more nodes may do harm, too.
+def with_things_made(error: RuleResult, scenario: Scenario) -> Sequence[Scenario]:
+    """Return the scenario where each node has all of that; none if pools make nodes, or if more nodes may do harm, too.
 
     A spread counts only the domains of selected nodes.
     """
-    if world.cluster is None or world.pools or any(c.is_hard for it in members_of(error, world) for c in it.pod.spread):
+    if (
+        scenario.cluster is None
+        or scenario.pools
+        or any(c.is_hard for it in members_of(error, scenario) for c in it.pod.spread)
+    ):
         return ()
-    made = things_made(error, world)
+    made = things_made(error, scenario)
     labels = dict(one.label for one in made if one.label is not None)
     resources = {one.what: _PLENTY for one in made if one.label is None}
     nodes = tuple(
@@ -42,6 +46,6 @@ def with_things_made(error: RuleResult, world: World) -> Sequence[World]:
             labels={**labels, **node.labels},
             allocatable=None if node.allocatable is None else {**node.allocatable, **resources},
         )
-        for node in world.cluster.inventory.nodes
+        for node in scenario.cluster.inventory.nodes
     )
-    return (world.on(replace(world.cluster, inventory=replace(world.cluster.inventory, nodes=nodes))),)
+    return (scenario.on(replace(scenario.cluster, inventory=replace(scenario.cluster.inventory, nodes=nodes))),)

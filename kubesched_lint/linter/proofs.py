@@ -12,21 +12,21 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.wanted import pods_wanted
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.refuting import Claim, Refuter
 from kubesched_lint.findings import Severity, pattern
 from kubesched_lint.linter.rule_results import RuleResult
 
 
-def established(judged: Iterable[RuleResult], world_of: Callable[[RuleResult], World]) -> Iterator[RuleResult]:
-    """Yield the findings; an error that a run in its world beats becomes a warning."""
-    refuters: dict[World, Refuter] = {}
+def established(judged: Iterable[RuleResult], scenario_of: Callable[[RuleResult], Scenario]) -> Iterator[RuleResult]:
+    """Yield the findings; an error that a run in its scenario beats becomes a warning."""
+    refuters: dict[Scenario, Refuter] = {}
     for one in judged:
-        claim, world = None, world_of(one) if _is_own_proof(one) else None
-        if world is not None:
-            refuters.setdefault(world, Refuter(world))
-            claim = _claim(one, world)
-        doubt = refuters[world].doubt(claim) if world is not None and claim is not None else ""
+        claim, scenario = None, scenario_of(one) if _is_own_proof(one) else None
+        if scenario is not None:
+            refuters.setdefault(scenario, Refuter(scenario))
+            claim = _claim(one, scenario)
+        doubt = refuters[scenario].doubt(claim) if scenario is not None and claim is not None else ""
         yield _not_established(one, doubt) if doubt else one
 
 
@@ -42,21 +42,21 @@ def _is_own_proof(one: RuleResult) -> bool:
     return is_error and one.rule.each in ("workload", "set") and not is_of_table
 
 
-def _claim(one: RuleResult, world: World) -> Claim | None:
+def _claim(one: RuleResult, scenario: Scenario) -> Claim | None:
     """Return what an error claims: so many pods never find a node, or a rolling update never ends."""
-    event, of = one.finding.evidence.event, _counted(one, world)
+    event, of = one.finding.evidence.event, _counted(one, scenario)
     if event not in ("deploy", "rollout") or not of:
         return None
-    wanted = sum(pods_wanted(world.member(w)) for w in of)
+    wanted = sum(pods_wanted(scenario.member(w)) for w in of)
     claim = Claim(one.finding.evidence.text, event, wanted, most=wanted, of=of)
     return replace(claim, verdict=BAD) if event == "rollout" else replace(claim, most=wanted - _pending(one, wanted))
 
 
-def _counted(one: RuleResult, world: World) -> tuple[Workload, ...]:
-    """Return the workloads whose pods the finding counts; none if the world has not all of them."""
+def _counted(one: RuleResult, scenario: Scenario) -> tuple[Workload, ...]:
+    """Return the workloads whose pods the finding counts; none if the scenario has not all of them."""
     if not one.hazard.together:
         return () if one.workload is None else (one.workload,)
-    by_ref = {workload.ref: workload for workload in world.as_deployed}
+    by_ref = {workload.ref: workload for workload in scenario.as_deployed}
     return tuple(by_ref[ref] for ref in one.hazard.together) if by_ref.keys() >= set(one.hazard.together) else ()
 
 

@@ -8,17 +8,17 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.schedulers import is_added
 from kubesched_lint.engine.base.places import Source
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.sources.manifests.document import Document
 
 
-def proposed(judged: RuleResult, world: World) -> Iterator[Remedy]:
+def proposed(judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
     """Yield the remedies that the rule's fix proposes, the best first, each with a title."""
     if is_added(judged.hazard.at):
         return  # the scheduler's configuration has it, the manifest does not
-    subjects = (judged.hazard.source, world) if judged.workload is None else (world.member(judged.workload),)
+    subjects = (judged.hazard.source, scenario) if judged.workload is None else (scenario.member(judged.workload),)
     for remedy in judged.rule.mend()(judged.hazard, *subjects):
         yield remedy if remedy.title else replace(remedy, title=judged.finding.help)
 
@@ -27,17 +27,17 @@ def source_of(judged: RuleResult) -> Source | None:
     return judged.hazard.source or (judged.workload.source if judged.workload else None)
 
 
-def is_any_written(findings: Iterable[RuleResult], world: World) -> bool:
+def is_any_written(findings: Iterable[RuleResult], scenario: Scenario) -> bool:
     """Whether a rule proposes a change of a file that somebody wrote, for one of the findings.
 
     Only linting again shows whether the finding goes and no other comes: ``--diff`` does.
     """
-    return any(_is_written(one, world) for one in findings if one.rule.fix)
+    return any(_is_written(one, scenario) for one in findings if one.rule.fix)
 
 
-def _is_written(judged: RuleResult, world: World) -> bool:
+def _is_written(judged: RuleResult, scenario: Scenario) -> bool:
     try:
-        return any(_changes_a_file(remedy, judged) for remedy in proposed(judged, world))
+        return any(_changes_a_file(remedy, judged) for remedy in proposed(judged, scenario))
     except Exception:  # --diff and --fix report it
         return False
 

@@ -19,7 +19,7 @@ from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.model.workload import Workload, asked_to_survive
 from kubesched_lint.engine.scenario.former import maximum_is_raised
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.explaining.refused import POD_SPECS, RefusedObjects
 from kubesched_lint.findings import Finding, Hazard, Place, Related, Severity, Skip
 from kubesched_lint.linter.limits import MOST_RELATED
@@ -79,16 +79,16 @@ def must_survive(rule: Rule, it: Member | None, hazard: Hazard, options: Options
     return hazard.evidence.event in (*options.survive, *asked)
 
 
-def if_fixed(verdict: RuleResult, world: World) -> RuleResult:
+def if_fixed(verdict: RuleResult, scenario: Scenario) -> RuleResult:
     """Return the finding of a verdict, which says so if only an autoscaler's nodes keep it from being an error."""
     unless = verdict.hazard.values.get("unless")
-    if world.cluster is None or world.pools or unless != (world.cluster.elastic_premise,):
+    if scenario.cluster is None or scenario.pools or unless != (scenario.cluster.elastic_premise,):
         return verdict
     return replace(verdict, finding=replace(verdict.finding, if_fixed=verdict.rule.severity))
 
 
 def identity_of(judged: RuleResult) -> tuple[object, ...]:
-    """Return what is equal for the same finding in two worlds; of a verdict the line to blame may differ there."""
+    """Return what is equal for the same finding in two scenarios; of a verdict the line to blame may differ there."""
     hazard = judged.hazard
     if judged.rule.about == "verdict":
         return (judged.rule.slug, judged.workload, hazard.evidence.event)

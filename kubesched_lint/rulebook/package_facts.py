@@ -1,6 +1,6 @@
 """The facts of kubesched-lint 0.1, which checks of installed packages use: ``check(workload, facts)``.
 
-Shipped checks use a ``Member`` or a ``World``. Packages can use the old names as long as docs/versioning.md promises.
+Shipped checks use a ``Member`` or a ``Scenario``. Packages may use these as long as docs/versioning.md promises.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.premises import SET_PREMISES
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 
 _OF_A_MEMBER = frozenset(
     {"autoscaler", "is_created", "pod", "reach", "replicas", "running_pods", "template_changed", "tolerated", "usable"}
@@ -33,7 +33,7 @@ _WITH_A_MEMBER = {
     "tightest_resource": "engine.scenario.others.room:tightest_resource",
     "too_small": "engine.scenario.others.room:too_small",
 }
-_WITH_THE_WORLD = {
+_WITH_THE_SCENARIO = {
     "nearest_key": "explaining.near_misses.nearest:nearest_key_of",
     "nearest_node": "explaining.near_misses.nearest:nearest_node",
     "nearest_priority_class": "explaining.near_misses.nearest:nearest_priority_class",
@@ -41,7 +41,7 @@ _WITH_THE_WORLD = {
     "refusals": "explaining.refused:refusals_of",
     "running_match": "engine.scenario.others.running:running_match",
 }
-_OF_THE_WORLD = {
+_OF_THE_SCENARIO = {
     "at_rest": "engine.placing.trial:at_rest",
     "blocked": "engine.placing.reachability:blocked_affinities",
     "circles": "engine.placing.reachability:affinity_circles",
@@ -57,7 +57,7 @@ _OF_THE_WORLD = {
     "place_names": "engine.scenario.storage.volume_places:place_names",
     "proves_absence": "engine.scenario.premises:proves_absence",
     "running": "engine.scenario.others.running:all_running_pods",
-    "setting": "engine.placing.simulated_set:simulated_set_of",
+    "setting": "engine.placing.from_scenario:simulated_set_of",
     "state": "engine.scenario.others.running:lasting_state",
     "staying_beside_set": "engine.scenario.others.staying:staying_beside_set",
     "storage": "engine.scenario.storage.claims:settled_storage",
@@ -68,14 +68,14 @@ _OF_THE_WORLD = {
 
 
 class Facts:
-    """A world with the names of 0.1: ``facts.pod(workload)``, ``facts.replicas(workload)``, ``facts.index`` …"""
+    """A scenario with the names of 0.1: ``facts.pod(workload)``, ``facts.replicas(workload)``, ``facts.index`` …"""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
 
     @property
     def without_pools(self) -> Facts:
-        return Facts(self._world.without_pools)
+        return Facts(self._scenario.without_pools)
 
     @property
     def set_premises(self) -> tuple[str, ...]:
@@ -83,33 +83,33 @@ class Facts:
 
     @property
     def elastic_premise(self) -> str:
-        assert self._world.cluster is not None, "nodes are elastic on a cluster"
-        return self._world.cluster.elastic_premise
+        assert self._scenario.cluster is not None, "nodes are elastic on a cluster"
+        return self._scenario.cluster.elastic_premise
 
     @property
     def in_order(self) -> tuple[Workload, ...]:
-        return self._world.order.workloads
+        return self._scenario.order.workloads
 
     def comes_before(self, one: Workload, other: Workload) -> bool:
-        return self._world.order.comes_before(one, other)
+        return self._scenario.order.comes_before(one, other)
 
     def __getattr__(self, name: str) -> Any:
-        world = self._world
+        scenario = self._scenario
         if name in _OF_A_MEMBER:
-            return lambda workload: getattr(world.member(workload), name)
+            return lambda workload: getattr(scenario.member(workload), name)
         if name in _ASKED_OF_A_MEMBER:
-            return lambda workload, *rest, **named: getattr(world.member(workload), name)(*rest, **named)
+            return lambda workload, *rest, **named: getattr(scenario.member(workload), name)(*rest, **named)
         if name in _WITH_A_MEMBER:
             function = _function(_WITH_A_MEMBER[name])
-            return lambda workload, *rest, **named: function(world.member(workload), *rest, **named)
-        if name in _WITH_THE_WORLD:
-            function = _function(_WITH_THE_WORLD[name])
-            return lambda *rest, **named: function(world, *rest, **named)
-        if name in _OF_THE_WORLD:
-            return _function(_OF_THE_WORLD[name])(world)
+            return lambda workload, *rest, **named: function(scenario.member(workload), *rest, **named)
+        if name in _WITH_THE_SCENARIO:
+            function = _function(_WITH_THE_SCENARIO[name])
+            return lambda *rest, **named: function(scenario, *rest, **named)
+        if name in _OF_THE_SCENARIO:
+            return _function(_OF_THE_SCENARIO[name])(scenario)
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(world, name)
+        return getattr(scenario, name)
 
 
 def _function(home: str) -> Callable[..., Any]:
@@ -119,16 +119,16 @@ def _function(home: str) -> Callable[..., Any]:
 
 
 def of_package(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Adapt a check or fix for ``(workload, facts)`` or ``(facts)`` to a member or a world."""
+    """Adapt a check or fix for ``(workload, facts)`` or ``(facts)`` to a member or a scenario."""
 
     @wraps(function)
     def asked(*subjects: object, **params: object) -> Any:
         given: list[object] = []
         for subject in subjects:
             if isinstance(subject, Member):
-                given += (subject.workload, Facts(subject.world))
+                given += (subject.workload, Facts(subject.scenario))
             else:
-                given.append(Facts(subject) if isinstance(subject, World) else subject)
+                given.append(Facts(subject) if isinstance(subject, Scenario) else subject)
         return function(*given, **params)
 
     return asked

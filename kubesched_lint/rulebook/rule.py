@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Check = Callable[..., Iterator[Hazard]]
 Mend = Callable[..., Iterator["Remedy"]]
-"""``fix(hazard, member)``, or ``fix(hazard, source, world)`` if the rule is not about a workload.
+"""``fix(hazard, member)``, or ``fix(hazard, source, scenario)`` if the rule is not about a workload.
 
 A remedy without a title uses the finding's help as its title.
 """

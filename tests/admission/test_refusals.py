@@ -318,7 +318,7 @@ def test_a_runtime_class_that_nobody_tells_of_may_open_nodes(spec: dict[str, Any
         assert [f.severity.word for f in known if f.rule == "resource-exceeds-any-node"] == ["error"]
 
 
-def test_two_sample_folders_are_two_worlds() -> None:
+def test_two_sample_folders_are_two_scenarios() -> None:
     import yaml
 
     def texts(limits: str, web: str) -> dict[str, str]:

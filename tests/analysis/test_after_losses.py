@@ -14,10 +14,10 @@ from kubesched_lint.engine.answers.cells import outcome
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.together.after_losses import short_after_losses
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.report.simulation.report import as_json, as_text
 from kubesched_lint.sources.manifests.loader import documents
@@ -31,14 +31,14 @@ from tests.lifecycle.test_guests import guest
 CLASSES = [other("PriorityClass", name, "scheduling.k8s.io/v1", value=rank) for name, rank in (("top", 9), ("low", -9))]
 
 
-def world_of(cluster: Cluster, *objects: dict) -> World:
+def scenario_of(cluster: Cluster, *objects: dict) -> Scenario:
     found = manifest_set(documents("set.yaml", stream([*CLASSES, *objects]).encode(), is_read), "default")
-    return World(found.inventory, cluster)
+    return Scenario(found.inventory, cluster)
 
 
-def ends_of(world: World, event: str, lost: str) -> Iterator[FinalState]:
+def ends_of(scenario: Scenario, event: str, lost: str) -> Iterator[FinalState]:
     """Yield ends of traces of the whole set, and of every scheduler where a search is small and nobody preempts."""
-    setting = simulated_set_of(world)
+    setting = simulated_set_of(scenario)
     everybody, names = range(len(setting.workloads)), [n.name for n in setting.nodes]
     timelines = [timeline_of(setting, everybody, expected=False, most_states=0, runs=4, preempting=True)]
     if len({pod.priority for pod in setting.pods}) == 1:
@@ -58,7 +58,7 @@ def missing(end: FinalState) -> int:
 
 
 @st.composite
-def worlds(draw) -> World:
+def scenarios(draw) -> Scenario:
     """Two workloads and one that takes most of what room is left, of several priorities, beside pods of others."""
     zones, each = draw(st.sampled_from(["a", "ab", "abc"])), draw(st.integers(1, 2))
     guests = [guest(f"g{i}", f"w-{draw(st.sampled_from(zones))}-1", "200m") for i in range(draw(st.integers(0, 2)))]
@@ -75,17 +75,17 @@ def worlds(draw) -> World:
         count = max(left // size, 1) if name == "etc" else draw(st.integers(1, 3))
         left -= size * (nodes if kind == "DaemonSet" else count)
         made.append(workload(kind, name, None if kind == "DaemonSet" else count, spec))
-    return world_of(sketch(each, zones, "1", "110", *guests), *made)
+    return scenario_of(sketch(each, zones, "1", "110", *guests), *made)
 
 
 @thorough
-@given(worlds())
-def test_no_end_of_a_loss_lacks_fewer_pods_than_the_set_surely_does(world):
-    told = short_after_losses(world)
+@given(scenarios())
+def test_no_end_of_a_loss_lacks_fewer_pods_than_the_set_surely_does(scenario):
+    told = short_after_losses(scenario)
     assume(told)
     for short in told:
         for lost in short.lost:
-            for end in ends_of(world, short.event, lost):
+            for end in ends_of(scenario, short.event, lost):
                 assert missing(end) >= short.waiting, (short.event, lost, short.because)
 
 

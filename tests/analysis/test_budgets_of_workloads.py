@@ -16,7 +16,7 @@ from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.workload import Custom, Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining import disruption
 from kubesched_lint.explaining.disruption import (
     Covering,
@@ -46,7 +46,7 @@ def workload(name: str, namespace: str, labels: dict[str, str]) -> Workload:
     return Workload("Deployment", namespace, name, Pod(namespace, labels), replicas=2)
 
 
-def drawn(seed: int, most: int = 8, live: str = "b") -> World:
+def drawn(seed: int, most: int = 8, live: str = "b") -> Scenario:
     random = Random(seed)
 
     def budgets(called: str = "b") -> Iterator[DisruptionBudget]:
@@ -59,38 +59,38 @@ def drawn(seed: int, most: int = 8, live: str = "b") -> World:
 
     workloads = tuple(workload(f"w{n}", random.choice("mn"), labels()) for n in range(6))
     cluster = Cluster(Inventory(budgets=tuple(budgets(live))))
-    return World(Inventory(workloads=workloads, budgets=tuple(budgets())), cluster)
+    return Scenario(Inventory(workloads=workloads, budgets=tuple(budgets())), cluster)
 
 
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("live", ["b", "live"])
 def test_the_first_and_the_last_are_those_of_all(seed: int, live: str) -> None:
     """Also where a budget of the cluster has the name of one of the set, so that the pods of both are asked."""
-    world = drawn(seed, most=20, live=live)
-    for one in world.manifests.workloads:
-        it = world.member(one)
+    scenario = drawn(seed, most=20, live=live)
+    for one in scenario.manifests.workloads:
+        it = scenario.member(one)
         every = tuple(budgets_of(it))
-        ours = [budget for budget in every if is_linted(budget, world)]
+        ours = [budget for budget in every if is_linted(budget, scenario)]
         assert first_and_last_budget(it, 3) == Covering(len(every), every[:3], ours[-1] if ours else None)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_the_index_says_what_each_pair_says(seed: int) -> None:
-    world = drawn(seed)
-    assert world.cluster is not None
-    every = (*world.manifests.budgets, *world.cluster.inventory.budgets)
-    for one in world.manifests.workloads:
-        it = world.member(one)
+    scenario = drawn(seed)
+    assert scenario.cluster is not None
+    every = (*scenario.manifests.budgets, *scenario.cluster.inventory.budgets)
+    for one in scenario.manifests.workloads:
+        it = scenario.member(one)
         named: dict[str, DisruptionBudget] = {}
         for found in every:
             if covers(found, one.namespace, it.pod.labels):
                 named.setdefault(found.name, found)
         assert list(budgets_of(it)) == list(named.values())
-        others = [(w.namespace, world.member(w).pod.labels) for w in world.manifests.workloads if w is not one]
+        others = [(w.namespace, scenario.member(w).pod.labels) for w in scenario.manifests.workloads if w is not one]
         alone = [b for b in named.values() if not any(covers(b, namespace, labels) for namespace, labels in others)]
         assert list(budgets_of_no_other(it)) == alone
         for found in named.values():
-            assert is_linted(found, world) == any(found is ours for ours in world.manifests.budgets)
+            assert is_linted(found, scenario) == any(found is ours for ours in scenario.manifests.budgets)
 
 
 @pytest.mark.parametrize(
@@ -126,8 +126,8 @@ def test_a_budget_needs_a_scale_of_each_controller(kinds, bound, found) -> None:
     )
     running = [BoundPod("other", "n1", pod, owner=Owner("ReplicaSet", "other"))] if "runs" in kinds else []
     budgets = (DisruptionBudget("m", "all", Selector((REQUIREMENTS[0],)), **bound),)
-    world = World(Inventory(workloads=workloads, budgets=budgets), Cluster(Inventory(pods=tuple(running))))
-    each = {one.name: [u.hits.name for u in unscaled_budgets(world.member(one))] for one in workloads}
+    scenario = Scenario(Inventory(workloads=workloads, budgets=budgets), Cluster(Inventory(pods=tuple(running))))
+    each = {one.name: [u.hits.name for u in unscaled_budgets(scenario.member(one))] for one in workloads}
     assert {name: hits[0] for name, hits in each.items() if hits} == found
 
 
@@ -143,9 +143,9 @@ def asked(count: int, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(disruption, "covers", counted)
     workloads = tuple(workload(f"w{n}", "shop", {"app": f"w{n}", "tier": "x"}) for n in range(count))
     budgets = tuple(budget(f"w{n}", "shop", Requirement("app", "In", (f"w{n}",))) for n in range(count))
-    world = World(Inventory(workloads=workloads, budgets=budgets))
+    scenario = Scenario(Inventory(workloads=workloads, budgets=budgets))
     for one in workloads:
-        (found,) = budgets_of_no_other(world.member(one))
+        (found,) = budgets_of_no_other(scenario.member(one))
         assert found.name == one.name
     return calls
 

@@ -10,7 +10,7 @@ import yaml
 from kubesched_lint import lint
 from kubesched_lint.engine.answers.cells import FINE, UNKNOWN
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, ZONE, Value, cell, report_of, sketch
@@ -121,5 +121,5 @@ def test_simulate_says_that_it_does_not_follow_such_labels() -> None:
 def test_sets_that_read_no_such_label_have_pods_as_before() -> None:
     text = yaml.safe_dump(workload("StatefulSet", "db", 3)).encode()
     manifests = manifest_set(documents("set.yaml", text, is_read), "default").inventory
-    pod: Any = World(manifests, SNAPSHOT).member(manifests.workloads[0]).pod
+    pod: Any = Scenario(manifests, SNAPSHOT).member(manifests.workloads[0]).pod
     assert not pod.varying

@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.pod import HostPort, Pod, PodAffinityTerm
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.room import most_copies, most_copies_by_domain
 from kubesched_lint.engine.scenario.others.running import lasting_pods, lasting_state
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.capacity import total_copies
 
 _SKETCH = """
@@ -42,24 +42,26 @@ def test_whatever_was_asked_before() -> None:
     for seed in range(20):
         random = Random(seed)
         workloads = tuple(_workload(n, random) for n in range(8))
-        world = World(Inventory(workloads=workloads), cluster)
+        scenario = Scenario(Inventory(workloads=workloads), cluster)
         for _ in range(60):
             workload, most = random.choice(workloads), random.randint(0, 40)
             counted = total_copies(
-                world.member(workload).pod, lasting_state(world), world.member(workload).usable, most
+                scenario.member(workload).pod, lasting_state(scenario), scenario.member(workload).usable, most
             )
-            assert most_copies(world.member(workload), most) == counted
+            assert most_copies(scenario.member(workload), most) == counted
             seen.add((counted, most))
     assert len(seen) > 100
 
 
 def test_of_each_domain_of_a_key() -> None:
-    world = World(Inventory(workloads=tuple(_workload(n, Random(n)) for n in range(30))), load_cluster(text=_SKETCH))
-    beside, seen = lasting_pods(world), set()
-    for workload, random in ((workload, Random(n)) for n, workload in enumerate(world.manifests.workloads)):
-        it, among = world.member(workload), random.getrandbits(len(world.nodes))
+    scenario = Scenario(
+        Inventory(workloads=tuple(_workload(n, Random(n)) for n in range(30))), load_cluster(text=_SKETCH)
+    )
+    beside, seen = lasting_pods(scenario), set()
+    for workload, random in ((workload, Random(n)) for n, workload in enumerate(scenario.manifests.workloads)):
+        it, among = scenario.member(workload), random.getrandbits(len(scenario.nodes))
         for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone"):
-            domains, most = world.index.domains(key), random.randint(0, 9)
+            domains, most = scenario.index.domains(key), random.randint(0, 9)
             found = most_copies_by_domain(it, most, key, domains, among, beside)
             assert found == {d: total_copies(it.pod, beside.state, n & among, most) for d, n in domains.items()}
             seen.update(found.values())

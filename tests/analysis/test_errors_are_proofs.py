@@ -24,7 +24,7 @@ from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.placing.together.joint import GROUPS, _placeable, demands_of
 from kubesched_lint.engine.placing.together.problem import Problem
 from kubesched_lint.engine.scenario.others.running import lasting_state
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.engine.scheduler.preemption import victims_on
 from kubesched_lint.linter.lint import lint
@@ -171,11 +171,11 @@ def read(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> tuple[
     return manifests, cluster_from([("c.json", items)], "c.json", elastic=False)
 
 
-def most_placeable(world: World, cap: int = 3_000) -> int | None:
+def most_placeable(scenario: Scenario, cap: int = 3_000) -> int | None:
     """The most scheduled pods of the set that run at once in some course of events; None if the search grows large."""
-    state = lasting_state(world)
-    workloads = world.manifests.workloads
-    pods = [(world.member(w).pod, world.member(w).replicas) for w in workloads]
+    state = lasting_state(scenario)
+    workloads = scenario.manifests.workloads
+    pods = [(scenario.member(w).pod, scenario.member(w).replicas) for w in workloads]
     seen: set[tuple[tuple[str, int], ...]] = set()
     best = 0
 
@@ -204,13 +204,13 @@ def most_placeable(world: World, cap: int = 3_000) -> int | None:
     def steps(i: int) -> Iterator[Callable[[], bool]]:
         pod = pods[i][0]
         if pod.node_name:  # past the scheduler; what its kubelet says is not asked
-            yield partial(take, i, world.index.position(pod.node_name), ())
+            yield partial(take, i, scenario.index.position(pod.node_name), ())
             return
         feasible = diagnose(pod, state).feasible
         if feasible or pod.preemption_policy == "Never":
             yield from (partial(take, i, position, ()) for position in positions(feasible))
             return
-        for position in range(len(world.index)):
+        for position in range(len(scenario.index)):
             lower = [p for p in state.pods_on(position) if (p.pod.priority or 0) < (pod.priority or 0)]
             for ranked in permutations(lower) if lower else ():
                 found = victims_on(pod, position, ranked, state)
@@ -221,7 +221,7 @@ def most_placeable(world: World, cap: int = 3_000) -> int | None:
         mark = state.mark()
         for victim in victims:
             state.remove(victim)
-        state.place(BoundPod(workloads[i].name, world.index.names[position], pods[i][0]), position)
+        state.place(BoundPod(workloads[i].name, scenario.index.names[position], pods[i][0]), position)
         finished = search()
         state.undo(mark)
         return finished
@@ -243,16 +243,16 @@ def test_no_order_of_placements_avoids_what_is_called_an_error(data: st.DataObje
     named = {w.ref for w in manifests.inventory.workloads if w.pod.node_name}
     proven = (f for f in report.findings if f.severity.word == "error" and f.evidence.event == "deploy")
     errors = [f for f in proven if f.object not in named]
-    world = World(manifests.inventory, cluster)
-    wanted = sum(world.member(w).replicas for w in manifests.inventory.workloads if not w.pod.node_name)
-    reachable = most_placeable(world)
+    scenario = Scenario(manifests.inventory, cluster)
+    wanted = sum(scenario.member(w).replicas for w in manifests.inventory.workloads if not w.pod.node_name)
+    reachable = most_placeable(scenario)
     if reachable is None:
         return
     event(f"{'all' if reachable == wanted else 'not all'} can be placed, {'with' if errors else 'without'} an error")
     if errors:
         assert reachable < wanted, [(f.rule, f.message) for f in errors]
-    bound = _placeable(Problem(world, demands_of(world)), GROUPS)
-    asked = sum(d.count for d in demands_of(world))
+    bound = _placeable(Problem(scenario, demands_of(scenario)), GROUPS)
+    asked = sum(d.count for d in demands_of(scenario))
     assert bound >= min(asked, reachable)
     if reachable < wanted and len(objects) == 1 and not any(w.pod.node_name for w in manifests.inventory.workloads):
         assert report.findings, "pods that can never all run, and nothing is said"

@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, IMPOSSIBLE, MAY_MISS, UNKNOWN, Answer
 from kubesched_lint.engine.placing.gangs.fit import answers
 from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
-from kubesched_lint.engine.scenario.world import Premises, World
+from kubesched_lint.engine.scenario.scenario import Premises, Scenario
 from kubesched_lint.engine.scheduler.framework import filter_node
 from kubesched_lint.explaining.crowding.half_placed import half_placed
 from kubesched_lint.linter.reading import manifest_set
@@ -62,16 +62,16 @@ def job(
 IN_GROUP = {"schedulingGroup": {"podGroupName": "g"}}
 
 
-def world(nodes: list[Value], *objects: Value, gates: str = GATES) -> World:
+def scenario(nodes: list[Value], *objects: Value, gates: str = GATES) -> Scenario:
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": nodes}).encode()
     text = "\n---\n".join(map(json.dumps, objects))
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     cluster = cluster_from([("cluster.json", listed)], "cluster.json", elastic=False)
-    return World(found.inventory, replace(cluster, node_groups="complete"), Premises(feature_gates=gates))
+    return Scenario(found.inventory, replace(cluster, node_groups="complete"), Premises(feature_gates=gates))
 
 
 def answer(*args: Any, **options: Any) -> Answer:
-    (found,) = answers(world(*args, **options))
+    (found,) = answers(scenario(*args, **options))
     return found
 
 
@@ -137,8 +137,8 @@ def test_one_domain_must_take_the_gang() -> None:
 
 def test_a_group_is_no_gang_without_its_gates() -> None:
     objects = [node("n0", 4)], group(2), job("j", 2, 3, **IN_GROUP)
-    assert answers(world(*objects, gates="")) == ()
-    assert answers(world(*objects, gates="GenericWorkload=true")) == ()
+    assert answers(scenario(*objects, gates="")) == ()
+    assert answers(scenario(*objects, gates="GenericWorkload=true")) == ()
 
 
 def test_preemption_by_the_whole_group_is_unknown() -> None:
@@ -155,11 +155,11 @@ def test_preemption_by_the_whole_group_is_unknown() -> None:
 def test_stored_groups_show_some_gates() -> None:
     """The API server drops topology constraints without their gate; whether gangs are held back, no object shows."""
     stored = {**group(2), "metadata": {"name": "other", "namespace": "default"}}
-    assert gates_of(world([node("n0", 4), stored], gates="")) == {"GenericWorkload": True}
+    assert gates_of(scenario([node("n0", 4), stored], gates="")) == {"GenericWorkload": True}
     stored["spec"] = group(2, ZONE)["spec"]
     shown = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
-    assert gates_of(world([node("n0", 4), stored], gates="")) == shown
-    assert gates_of(world([node("n0", 4), stored], gates="GenericWorkload=false"))["GenericWorkload"] is False
+    assert gates_of(scenario([node("n0", 4), stored], gates="")) == shown
+    assert gates_of(scenario([node("n0", 4), stored], gates="GenericWorkload=false"))["GenericWorkload"] is False
 
 
 def test_a_gang_without_pods_is_asked_nothing() -> None:
@@ -211,7 +211,7 @@ def test_what_runs_already_is_unknown() -> None:
     ],
 )
 def test_gangs_of_other_systems_are_recognised(system: str, objects: list[Value]) -> None:
-    one = world([node("n0", 4)], *objects, gates="")
+    one = scenario([node("n0", 4)], *objects, gates="")
     (found,) = gangs_of(one)
     assert (found.group.system, found.needed, found.is_foreign) == (system, 2, True)
     (told,) = answers(one)
@@ -222,12 +222,12 @@ def test_gangs_of_other_systems_are_recognised(system: str, objects: list[Value]
 # --- against exhaustive search ----------------------------------------------------------------------------------------
 
 
-def made(random: Random) -> World:
+def made(random: Random) -> Scenario:
     nodes = [node(f"n{i}", random.choice([2, 3, 4]), random.choice("ab")) for i in range(random.randint(1, 3))]
     jobs = [job(f"j{i}", random.randint(1, 2), random.choice([1, 2, 3]), **IN_GROUP) for i in range(2)]
     total = sum(j["spec"]["parallelism"] for j in jobs)
     least = random.choice([total, total, max(1, total - 1)])
-    return world(nodes, group(least, random.choice(["", "", ZONE])), *jobs)
+    return scenario(nodes, group(least, random.choice(["", "", ZONE])), *jobs)
 
 
 def waiting_pods(found: Answer) -> list[BoundPod]:
@@ -300,7 +300,7 @@ def test_each_answer_occurs() -> None:
 
 
 def test_groups_of_two_systems_may_share_a_name() -> None:
-    both = world([node("n0", 4)], group(2), group(2, api="scheduling.volcano.sh/v1beta1"))
+    both = scenario([node("n0", 4)], group(2), group(2, api="scheduling.volcano.sh/v1beta1"))
     assert not both.manifests.has_duplicates
     assert sorted(g.system for g in both.objects.pod_groups) == ["Kubernetes", "Volcano"]
 
@@ -315,10 +315,10 @@ def test_a_template_is_compared_with_its_own_controller(ref: Value, count: int) 
         "metadata": {"name": "w"},
         "spec": spec,
     }
-    found = list(too_few(world([node("n0", 4)], templates, job("j", 2, 1))))
+    found = list(too_few(scenario([node("n0", 4)], templates, job("j", 2, 1))))
     assert len(found) == count
-    assert list(too_few(world([node("n0", 4)], templates, job("j", 3, 1)))) == []
-    assert list(too_few(world([node("n0", 4)], templates, job("j", 2, 1), gates="GenericWorkload=false"))) == []
+    assert list(too_few(scenario([node("n0", 4)], templates, job("j", 3, 1)))) == []
+    assert list(too_few(scenario([node("n0", 4)], templates, job("j", 2, 1), gates="GenericWorkload=false"))) == []
 
 
 # --- groups that nobody starts together -------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ def in_group(name: str, pods: int, cpu: float) -> Value:
 
 def blocked(cpu: int, first: int, second: int, **options: Any) -> list[tuple[int, int]]:
     objects = basic("a"), in_group("a", first, 1), basic("b"), in_group("b", second, 1)
-    return [found.placed for found in half_placed(world([node("n0", cpu)], *objects, **options))]
+    return [found.placed for found in half_placed(scenario([node("n0", cpu)], *objects, **options))]
 
 
 def test_two_groups_can_each_hold_half_of_the_nodes() -> None:
@@ -348,5 +348,5 @@ def test_two_groups_can_each_hold_half_of_the_nodes() -> None:
 def test_gangs_block_each_other_only_without_their_gates() -> None:
     objects = group(3), job("j", 3, 1, **IN_GROUP), basic("b"), in_group("b", 3, 1)
     nodes = [node("n0", 4)]
-    assert list(half_placed(world(nodes, *objects))) == []
-    assert [found.placed for found in half_placed(world(nodes, *objects, gates=""))] == [(2, 2)]
+    assert list(half_placed(scenario(nodes, *objects))) == []
+    assert [found.placed for found in half_placed(scenario(nodes, *objects, gates=""))] == [(2, 2)]

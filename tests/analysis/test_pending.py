@@ -8,8 +8,8 @@ import pytest
 
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.explaining.pending import AGREES, DIFFERS, OLDER, UNTESTED, Waiting, agreement, waiting_pods
 from kubesched_lint.library import load_cluster
 from kubesched_lint.sources.capture.resources import RESOURCES
@@ -51,7 +51,7 @@ def snapshot(*pods: dict[str, Any]) -> Cluster:
 
 
 def only(*pods: dict[str, Any]) -> Waiting:
-    (found,) = waiting_pods(World(Inventory(), snapshot(*pods))) or ()
+    (found,) = waiting_pods(Scenario(Inventory(), snapshot(*pods))) or ()
     return found
 
 
@@ -91,7 +91,7 @@ def test_what_cannot_be_compared_is_not(waiting: dict[str, Any], why: str) -> No
 
 def test_gated_pods_do_not_wait_for_a_node() -> None:
     gated = pod("gated", "Scheduling is blocked", spec={"schedulingGates": [{"name": "acme.com/quota"}]})
-    assert waiting_pods(World(Inventory(), snapshot(gated))) == ()
+    assert waiting_pods(Scenario(Inventory(), snapshot(gated))) == ()
 
 
 def test_the_footer_counts() -> None:

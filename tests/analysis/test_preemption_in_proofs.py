@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.engine.placing.together.joint import GROUPS, _placeable, demands_of
 from kubesched_lint.engine.placing.together.problem import Problem
 from kubesched_lint.engine.placing.trial import trials_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
@@ -191,7 +191,7 @@ def test_a_pod_of_the_set_that_is_evicted_waits_again() -> None:
 def trial(objects: list[dict[str, Any]], cluster: list[dict[str, Any]]) -> list[int]:
     """Pods that the first trial leaves over, for each workload that lacks some."""
     manifests, known = read(objects, [*cluster, *CLASSES, NAMESPACE])
-    return [left for left, _ in trials_of(World(manifests.inventory, known))[0].values()]
+    return [left for left, _ in trials_of(Scenario(manifests.inventory, known))[0].values()]
 
 
 def daemon(name: str, **spec: Any) -> dict[str, Any]:
@@ -215,9 +215,9 @@ def test_a_daemonset_is_pinned_to_nodes_whatever_its_spread() -> None:
     nodes = [node("a"), node("b"), node("c"), node("d", "z2")]
     agent, web = daemon("agent", topologySpreadConstraints=[spread]), deployment("web", 5, cpu="1")
     manifests, known = read([agent, web], [*nodes, *CLASSES, NAMESPACE])
-    world = World(manifests.inventory, known)
-    only_agent = [d for d in demands_of(world) if d.one_a_node]
-    assert _placeable(Problem(world, only_agent), GROUPS) == 4
+    scenario = Scenario(manifests.inventory, known)
+    only_agent = [d for d in demands_of(scenario) if d.one_a_node]
+    assert _placeable(Problem(scenario, only_agent), GROUPS) == 4
 
 
 def test_what_does_not_fit_alone_hides_nobody_else_who_waits() -> None:

@@ -12,9 +12,9 @@ from kubesched_lint.engine.admission.quotas import Charged, Use
 from kubesched_lint.engine.events.start.quotas import cap, granted_in_turn
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.coming import created_counts
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.growth.growth import growth_plan
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
@@ -58,17 +58,17 @@ def running(name: str, owner: str = "") -> Value:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Running"}}
 
 
-def world_of(*manifests: Value, cluster: bytes) -> World:
+def scenario_of(*manifests: Value, cluster: bytes) -> Scenario:
     text = "\n---\n".join(map(json.dumps, manifests)).encode()
     inventory = manifest_set(documents("m.yaml", text, is_read), "default").inventory
-    return World(inventory, cluster_from([("c.yaml", cluster)], "c.yaml"))
+    return Scenario(inventory, cluster_from([("c.yaml", cluster)], "c.yaml"))
 
 
-def both(world: World) -> list[int]:
+def both(scenario: Scenario) -> list[int]:
     """What is granted in apply order; trials and cells say the same."""
-    setting = simulated_set_of(world)
+    setting = simulated_set_of(scenario)
     in_cells = granted_in_turn(setting, range(len(setting.pods))).pods
-    assert list(created_counts(world).values()) == list(in_cells.values())
+    assert list(created_counts(scenario).values()) == list(in_cells.values())
     return list(in_cells.values())
 
 
@@ -83,7 +83,7 @@ def test_what_one_quota_refuses_takes_nothing_from_another() -> None:
     scope = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}]}
     quotas = quota("all", {"pods": "3"}), quota("high", {"pods": "1"}, scopeSelector=scope)
     api = workload("api", 3, pod={"priorityClassName": "high"})
-    assert both(world_of(important, *quotas, api, workload("web", 3), cluster=sketch())) == [1, 2]
+    assert both(scenario_of(important, *quotas, api, workload("web", 3), cluster=sketch())) == [1, 2]
 
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "fast"}
@@ -100,7 +100,7 @@ def test_claims_that_exist_take_their_part_of_a_quota() -> None:
     db = workload("db", 3, "StatefulSet", serviceName="db", podManagementPolicy="Parallel")
     db["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": CLAIM}]
     cluster = sketch([FAST, there, quota("storage", {"requests.storage": "3Gi"})])
-    assert both(world_of(db, cluster=cluster)) == [2]
+    assert both(scenario_of(db, cluster=cluster)) == [2]
     text = json.dumps(db).encode()
     manifests = manifest_set(documents("m.yaml", text, is_read), "default")
     seen = cluster_from([("c.yaml", cluster)], "c.yaml")
@@ -115,17 +115,17 @@ def test_only_pods_that_may_have_a_deadline_are_perhaps_counted_by_a_scope_that_
 ) -> None:
     """A proof that pods are refused counts the least, one that they are created the most."""
     given = quota("lasting", {"pods": "2"}, scopes=["NotTerminating"])
-    world = world_of(workload("web", 2), cluster=sketch([given, running("old", owner)]))
-    (found,) = world.objects.quotas
-    assert Charged(world.other_pods).use(found, "pods") == use
-    most = cap(simulated_set_of(world).member(0))
+    scenario = scenario_of(workload("web", 2), cluster=sketch([given, running("old", owner)]))
+    (found,) = scenario.objects.quotas
+    assert Charged(scenario.other_pods).use(found, "pods") == use
+    most = cap(simulated_set_of(scenario).member(0))
     assert most is not None
     assert most.pods == 2 - use.least
-    assert both(world) == [2 - use.most]
+    assert both(scenario) == [2 - use.most]
 
 
 def test_pools_add_no_node_for_pods_that_a_quota_refuses() -> None:
     manifests = quota("few", {"pods": "2"}), workload("web", 6)
-    plan = growth_plan(world_of(*manifests, cluster=sketch(nodes=0, pools=POOL)))
+    plan = growth_plan(scenario_of(*manifests, cluster=sketch(nodes=0, pools=POOL)))
     assert [(v.wanted, v.grown, v.left) for v in plan.verdicts] == [(2, 2, 0)]
     assert len(plan.nodes) == 2

@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import stream
@@ -60,15 +60,15 @@ def test_the_set_is_counted_once_against_all_pods_that_move(monkeypatch: pytest.
     there = [guest(f"dns{i}", "w-a-1", f"{i + 1}m", f"ReplicaSet dns{i}", 1000) for i in range(count)]
     manifests = [*SET, *(workload("Deployment", f"w{i}", 1, asking("1m")) for i in range(count))]
     found = manifest_set(documents("set.yaml", stream(manifests).encode(), is_read), "default")
-    world = World(found.inventory, sketch(2, "a", "4", "110", *there))
-    staying_beside_set(world)
+    scenario = Scenario(found.inventory, sketch(2, "a", "4", "110", *there))
+    staying_beside_set(scenario)
     asked: list[object] = []
-    real = World.member
+    real = Scenario.member
 
-    def member(world: World, workload: Workload) -> Member:
+    def member(scenario: Scenario, workload: Workload) -> Member:
         asked.append(workload)
-        return real(world, workload)
+        return real(scenario, workload)
 
-    monkeypatch.setattr(World, "member", member)
-    assert len(returning_beside_set(world)) == count
+    monkeypatch.setattr(Scenario, "member", member)
+    assert len(returning_beside_set(scenario)) == count
     assert len(asked) <= 2 * len(manifests)

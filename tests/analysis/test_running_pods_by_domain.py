@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.scenario.others.running import RunningPods, matching_by_domain
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 _SKETCH = """
 apiVersion: kubesched-lint/v1
@@ -25,18 +25,18 @@ _WEB = Selector((Requirement("app", "In", ("web",)),))
 
 def test_pods_of_each_domain_are_counted() -> None:
     random = Random(1)
-    world = World(Inventory(), load_cluster(text=_SKETCH))
+    scenario = Scenario(Inventory(), load_cluster(text=_SKETCH))
     kinds = [Pod(space, {"app": app}) for space in ("shop", "bank") for app in ("web", "db")]
     pods = tuple(
-        BoundPod(f"p{n}", random.choice(world.index.names), random.choice(kinds), terminating=random.random() < 0.2)
+        BoundPod(f"p{n}", random.choice(scenario.index.names), random.choice(kinds), terminating=random.random() < 0.2)
         for n in range(80)
     )
     for key in ("topology.kubernetes.io/zone", "kubernetes.io/hostname"):
-        among = random.getrandbits(len(world.nodes))
+        among = random.getrandbits(len(scenario.nodes))
         wanted: Counter[str] = Counter()
         for bound in pods:
-            position = world.index.position(bound.node)
+            position = scenario.index.position(bound.node)
             if bound.pod is kinds[0] and not bound.terminating and among >> position & 1:
-                wanted.update(value for k, value in world.nodes[position].labels.items() if k == key)
+                wanted.update(value for k, value in scenario.nodes[position].labels.items() if k == key)
         assert len(wanted) > 1
-        assert matching_by_domain(RunningPods(world, pods), "shop", _WEB, key, among) == wanted
+        assert matching_by_domain(RunningPods(scenario, pods), "shop", _WEB, key, among) == wanted

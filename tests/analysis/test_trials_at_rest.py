@@ -6,7 +6,7 @@ import yaml
 
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.trial import trials_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import asking, other, snapshot, workload
@@ -24,6 +24,6 @@ def test_pods_of_a_workload_that_is_refused_now_keep_their_room():
     ]
     text = "---\n".join(map(yaml.safe_dump, objects))
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    world = World(found.inventory, cluster)
-    (web,) = world.as_created
-    assert [trial[web][0] for trial in trials_of(world)] == [1, 1, 1]
+    scenario = Scenario(found.inventory, cluster)
+    (web,) = scenario.as_created
+    assert [trial[web][0] for trial in trials_of(scenario)] == [1, 1, 1]

@@ -15,7 +15,7 @@ from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing import placing
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.trial import Tried, trials_of, tried
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.framework import Diagnosis
 from kubesched_lint.engine.scheduler.preemption import Preemption, preempt
 from kubesched_lint.linter.reading import manifest_set
@@ -43,15 +43,15 @@ def _pod(draw: Random) -> Value:
     return spec
 
 
-def _world(objects: list[Value], cluster: Cluster) -> World:
+def _scenario(objects: list[Value], cluster: Cluster) -> Scenario:
     classes = [other("PriorityClass", name, "scheduling.k8s.io/v1", value=n) for name, n in PRIORITIES.items()]
     text = "---\n".join(map(yaml.safe_dump, [*objects, *classes]))
-    return World(manifest_set(documents("set.yaml", text.encode(), is_read), "default").inventory, cluster)
+    return Scenario(manifest_set(documents("set.yaml", text.encode(), is_read), "default").inventory, cluster)
 
 
-def _drawn(seed: int) -> World:
+def _drawn(seed: int) -> Scenario:
     draw = Random(seed)
-    return _world(
+    return _scenario(
         [workload("Deployment", name, draw.randint(1, 3), _pod(draw)) for name in "abcdef"], sketch(2, "ab", "2")
     )
 
@@ -68,22 +68,22 @@ def test_a_node_is_tried_again_after_its_pods_have_changed() -> None:
         workload("Deployment", name, 1, asking(cpu, priorityClassName=priority))
         for name, (priority, cpu) in pods.items()
     ]
-    world = _world(objects, sketch(1, "a", "2"))
-    left = [{w.name for w in world.as_created if w in one} for one in trials_of(world)]
+    scenario = _scenario(objects, sketch(1, "a", "2"))
+    left = [{w.name for w in scenario.as_created if w in one} for one in trials_of(scenario)]
     assert left == [{"small", "large"}] * 3
 
 
-def _ends(worlds: list[World]) -> list[Tried]:
-    return [tried(world, coming) for world in worlds for coming in _comings(world)]
+def _ends(scenarios: list[Scenario]) -> list[Tried]:
+    return [tried(scenario, coming) for scenario in scenarios for coming in _comings(scenario)]
 
 
-def _comings(world: World) -> list[Coming]:
-    return [Coming(1), Coming(2, first=(frozenset(world.as_created[::2]),)), Coming(3, mixed=True)]
+def _comings(scenario: Scenario) -> list[Coming]:
+    return [Coming(1), Coming(2, first=(frozenset(scenario.as_created[::2]),)), Coming(3, mixed=True)]
 
 
 def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    worlds = [_drawn(seed) for seed in range(SETS)]
-    found = _ends(worlds)
+    scenarios = [_drawn(seed) for seed in range(SETS)]
+    found = _ends(scenarios)
     helped = spared = waited = 0
     add = UnschedulableCache.add
 
@@ -101,5 +101,5 @@ def test_trials_end_as_if_every_pod_were_tried_everywhere_again(monkeypatch: pyt
 
     monkeypatch.setattr(placing, "preempt", everywhere)
     monkeypatch.setattr(UnschedulableCache, "add", never)
-    assert _ends(worlds) == found
+    assert _ends(scenarios) == found
     assert min(helped, spared, waited) > 100

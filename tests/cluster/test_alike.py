@@ -37,6 +37,6 @@ def test_who_may_preempt_some_of_them_may_preempt_these_pods() -> None:
     high = {"priority": 10, "requests": {"cpu": 1000}}
     pods = [Pod("shop", {"app": on}, node_selector={"on": on}, **high) for on in "ab"]
     first, second = (Workload("Deployment", "shop", pod.labels["app"], pod) for pod in pods)
-    setting = SimulatedSet(NODES, Inventory(pods=PODS), (first, second), going=(PODS[4],))
+    setting = SimulatedSet(NODES, Inventory(pods=PODS), (first, second), to_be_deleted=(PODS[4],))
     assert {pod: list(own) for pod, own in guests_of(setting).preemptors.items()} == {LOW: [0, 1]}
     assert [others.staying(setting, group) for group in setting.others] == [0b001, 0]

@@ -9,7 +9,7 @@ import yaml
 
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.devices.inventories import DRIVER
@@ -95,5 +95,5 @@ def manifests_of(*objects: Value) -> ManifestSet:
     return manifest_set(documents("set.yaml", text.encode(), is_read), "default")
 
 
-def world_of(cluster: Cluster, *objects: Value) -> World:
-    return World(manifests_of(*objects).inventory, cluster)
+def scenario_of(cluster: Cluster, *objects: Value) -> Scenario:
+    return Scenario(manifests_of(*objects).inventory, cluster)

@@ -13,12 +13,12 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClaimTemplate, ResourceSlice
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.devices.room import UNLIMITED, DeviceRoom, room_of, shortcoming
 from tests import drawn as st
 from tests.devices.inventories import DRIVER, GPU, claim_of, slice_of
 from tests.devices.naive import is_possible
-from tests.devices.sets import cluster_of, node, using, world_of
+from tests.devices.sets import cluster_of, node, scenario_of, using
 from tests.devices.test_naive_allocator import MODELS, SMALL, claims_of_a_pod, devices_of_a_node, requests
 from tests.drawn import given
 from tests.lifecycle.simulated import asking, workload
@@ -34,9 +34,9 @@ def in_cel(request: Any) -> Any:
     return replace(request, selectors=chosen, alternatives=tuple(map(in_cel, request.alternatives)))
 
 
-def world_with(
+def scenario_with(
     slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim], *manifests: Any, nodes: int = 1
-) -> World:
+) -> Scenario:
     """The claims are templates, too, of the same names."""
     found = cluster_of(*(node(f"n{i}") for i in range(nodes)))
     asked = [replace(claim, requests=tuple(map(in_cel, claim.requests))) for claim in claims]
@@ -47,11 +47,11 @@ def world_with(
         "device_claims": tuple(asked),
         "device_claim_templates": templates,
     }
-    return world_of(replace(found, inventory=replace(found.inventory, **devices)), *manifests)
+    return scenario_of(replace(found, inventory=replace(found.inventory, **devices)), *manifests)
 
 
-def room_with(world: World) -> DeviceRoom:
-    room = room_of(world.member(world.manifests.workloads[0]))
+def room_with(scenario: Scenario) -> DeviceRoom:
+    room = room_of(scenario.member(scenario.manifests.workloads[0]))
     assert room is not None
     return room
 
@@ -60,7 +60,7 @@ def refused(slices: Sequence[ResourceSlice], claims: Sequence[DeviceClaim]) -> l
     """Why the counts refuse a pod with these claims on n0, for each request that they refuse."""
     references = [{"name": claim.name, "resourceClaimName": claim.name} for claim in claims]
     pod = workload("Deployment", "train", 1, asking("100m", resourceClaims=references))
-    room = room_with(world_with(slices, claims, pod))
+    room = room_with(scenario_with(slices, claims, pod))
     return [why for request in room.requests if (why := shortcoming(request, room))]
 
 
@@ -99,7 +99,7 @@ def test_no_more_pods_get_devices_than_counted(nodes: list[list[Any]], claims: l
     ]
     claim = claims[0]
     pods = using(4, resourceClaimTemplateName=claim.name)
-    room = room_with(world_with(slices, [claim], pods, nodes=2))
+    room = room_with(scenario_with(slices, [claim], pods, nodes=2))
     most = min(room.pods(request) for request in room.requests)
     copies = [replace(claim, name=f"c{i}") for i in range(2)]
     found = [max(k for k in range(3) if is_possible([each], copies[:k])) for each in slices]
@@ -110,7 +110,7 @@ def test_no_more_pods_get_devices_than_counted(nodes: list[list[Any]], claims: l
 
 def test_devices_of_all_nodes_are_counted_once() -> None:
     slices = [slice_of([{"name": f"d{i}"} for i in range(3)], allNodes=True)]
-    room = room_with(world_with(slices, [claim_of(ask_two())], using(4, resourceClaimTemplateName="c"), nodes=3))
+    room = room_with(scenario_with(slices, [claim_of(ask_two())], using(4, resourceClaimTemplateName="c"), nodes=3))
     assert [room.pods(request) for request in room.requests] == [1]
     assert all(room.pods_on(request, position) == 1 for request in room.requests for position in range(3))
 
@@ -121,5 +121,5 @@ def ask_two() -> dict[str, Any]:
 
 def test_devices_that_several_claims_may_have_bound_no_replicas() -> None:
     slices = [slice_of([{"name": "d0", "allowMultipleAllocations": True}, {"name": "d1"}])]
-    room = room_with(world_with(slices, [claim_of(ask_two())], using(4, resourceClaimTemplateName="c")))
+    room = room_with(scenario_with(slices, [claim_of(ask_two())], using(4, resourceClaimTemplateName="c")))
     assert [room.pods(request) for request in room.requests] == [UNLIMITED]

@@ -12,7 +12,7 @@ from kubesched_lint.engine.model.devices import Device, DeviceClaim, DeviceOffer
 from kubesched_lint.engine.model.node import Node
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.devices.requests import must_know_devices
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -35,21 +35,21 @@ pools:
 GPUS = ", devices: [{class: gpu, driver: gpu.example.com, count: 2}]"
 
 
-def world_with(devices: str, more: str = "") -> World:
+def scenario_with(devices: str, more: str = "") -> Scenario:
     cluster = cluster_from([("c.yaml", (HEAD + (POOL + more).format(devices=devices)).encode())], "c.yaml")
-    return World(manifests_of(template(count=1), GPU_CLASS, using(5)).inventory, cluster)
+    return Scenario(manifests_of(template(count=1), GPU_CLASS, using(5)).inventory, cluster)
 
 
 def test_devices_of_a_pool_that_states_none_are_unknown() -> None:
-    assert devices_unknown(world_with("")) == "which devices new nodes of pool p have"
+    assert devices_unknown(scenario_with("")) == "which devices new nodes of pool p have"
 
 
 def test_a_pool_that_no_such_pod_may_use_need_not_state_its_devices() -> None:
     closed = '- {{name: q, zones: [a], shapes: [m5.xlarge], taints: ["t:NoSchedule"]}}\n'
-    world = world_with(GPUS, closed)
-    assert not devices_unknown(world)
-    must_know_devices(world.member(world.manifests.workloads[0]))
-    assert devices_unknown(world_with("", closed.replace("taints", "devices: [], taints"))).endswith("pool p have")
+    scenario = scenario_with(GPUS, closed)
+    assert not devices_unknown(scenario)
+    must_know_devices(scenario.member(scenario.manifests.workloads[0]))
+    assert devices_unknown(scenario_with("", closed.replace("taints", "devices: [], taints"))).endswith("pool p have")
 
 
 STATED = "new nodes of pool p have the devices that the cluster file states"
@@ -74,23 +74,23 @@ def test_verdicts_name_the_assumption_about_devices_of_new_nodes() -> None:
     [(", devices: []", "no pool can help", 0), (GPUS, "fits after growing", 3)],
 )
 def test_a_pool_adds_as_many_nodes_as_its_devices_need(devices: str, kind: str, nodes: int) -> None:
-    world = world_with(devices)
-    assert not devices_unknown(world)
-    (verdict,) = growth_plan(world).verdicts
+    scenario = scenario_with(devices)
+    assert not devices_unknown(scenario)
+    (verdict,) = growth_plan(scenario).verdicts
     assert (verdict.kind, sum(each.count for each in verdict.added)) == (kind, nodes)
 
 
 def test_there_are_potential_nodes_for_every_pod_on_a_node_of_its_own() -> None:
     """A claim may take all devices of a node: no count by resources tells how many pods share one."""
-    assert len(world_with(GPUS).potential.nodes) > 5
+    assert len(scenario_with(GPUS).potential.nodes) > 5
 
 
 def test_pools_of_other_devices_are_other_kinds_of_nodes() -> None:
     two = POOL + "- {{name: q, zones: [a], shapes: [m5.xlarge], devices: []}}\n"
     cluster = cluster_from([("c.yaml", (HEAD + two.format(devices=GPUS)).encode())], "c.yaml")
-    world = World(manifests_of(template(count=1), GPU_CLASS, using(2)).inventory, cluster)
-    assert {world.potential.by_name[node.name].template.pool.name for node in world.potential.nodes} == {"p", "q"}
-    (verdict,) = growth_plan(world).verdicts
+    scenario = Scenario(manifests_of(template(count=1), GPU_CLASS, using(2)).inventory, cluster)
+    assert {scenario.potential.by_name[node.name].template.pool.name for node in scenario.potential.nodes} == {"p", "q"}
+    (verdict,) = growth_plan(scenario).verdicts
     assert [each.pool for each in verdict.added] == ["p"]
 
 

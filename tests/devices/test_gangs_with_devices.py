@@ -6,8 +6,8 @@ from typing import Any
 
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, IMPOSSIBLE, UNKNOWN, Answer
 from kubesched_lint.engine.placing.gangs.fit import answers
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import World
 from tests.analysis.test_gangs import GATES, IN_GROUP, group, job
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template
 
@@ -18,7 +18,7 @@ def answer(count: int, *objects: Value, cluster: tuple[Value, ...], **claims: An
     reference = {"name": "gpu", **(claims or {"resourceClaimTemplateName": "gpu"})}
     gang = job("train", count, 0.1, resourceClaims=[reference], **IN_GROUP)
     manifests = manifests_of(group(count), gang, *objects)
-    (found,) = answers(World(manifests.inventory, cluster_of(*NODES, *cluster), Premises(feature_gates=GATES)))
+    (found,) = answers(Scenario(manifests.inventory, cluster_of(*NODES, *cluster), Premises(feature_gates=GATES)))
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.engine.events.states.holdings import Holdings
 from kubesched_lint.engine.events.states.states import PodTypes, empty, with_bound
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.devices.devices import allocator_of
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
@@ -22,10 +22,10 @@ from tests.devices.sets import (
     devices_on,
     exactly,
     node,
+    scenario_of,
     template,
     using,
     with_models,
-    world_of,
 )
 from tests.devices.test_simulate_with_devices import deployed, short, simulated
 from tests.lifecycle.simulated import cell, other
@@ -147,11 +147,11 @@ def test_shares_of_a_device_are_followed() -> None:
 def test_pods_keep_their_devices_when_other_ordinals_are_left() -> None:
     """Which of two pods went is unknown, so it is also unknown which device the other one has."""
     wanted = using(2, kind="StatefulSet", resourceClaimTemplateName="any")
-    world = world_of(cluster_of(node("n0"), GPU_CLASS, *with_models("ab")), ANY, wanted, using(1, "serve"), AN_A)
-    setting, pod_types = simulated_set_of(world), PodTypes()
+    scenario = scenario_of(cluster_of(node("n0"), GPU_CLASS, *with_models("ab")), ANY, wanted, using(1, "serve"), AN_A)
+    setting, pod_types = simulated_set_of(scenario), PodTypes()
     number = pod_types.join(setting.workloads[0], setting.pods[0], None)
     both, first = pod_types.pool(number, 0, (0, 1)), pod_types.slot(number, 0, 0)
-    (devices,) = allocator_of(world)
+    (devices,) = allocator_of(scenario)
     holdings = Holdings(pod_types, setting.index, devices, lambda _: setting.pods[0], every=False)
     (full,) = holdings.settled(with_bound(empty(1, names_devices=True), 0, both, 2))
     left = holdings.settled(with_bound(with_bound(full, 0, both, -2), 0, first, 1))

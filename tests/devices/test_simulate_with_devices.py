@@ -12,7 +12,7 @@ from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cel
 from kubesched_lint.engine.events.states.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import SchedulerProfile
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import (
     GPU_CLASS,
@@ -25,10 +25,10 @@ from tests.devices.sets import (
     devices_on,
     exactly,
     node,
+    scenario_of,
     template,
     using,
     with_models,
-    world_of,
 )
 from tests.devices.test_trials_with_devices import running as holding
 from tests.lifecycle.simulated import asking, cell, other, report_of, workload
@@ -145,8 +145,8 @@ def test_a_shared_claim_is_free_again_when_its_last_pod_is_gone() -> None:
 
 def test_pods_of_a_lost_node_keep_their_claim_away_until_they_are_deleted() -> None:
     pod_types = PodTypes()
-    world = world_of(cluster_of(*NODES, *DEVICES), claim(), sharing(2))
-    setting = simulated_set_of(world)
+    scenario = scenario_of(cluster_of(*NODES, *DEVICES), claim(), sharing(2))
+    setting = simulated_set_of(scenario)
     number = pod_types.join(setting.workloads[0], setting.pods[0], None)
     slot = pod_types.slot(number, 0)
     model = PlacementModel(pod_types, setting.index, setting.objects)

@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.model.policy import ReplicaSet
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
@@ -75,10 +75,10 @@ def _ended_well(case: Value, node: str) -> bool:
 
 def _as_it_stood(manifests: ManifestSet, before: Cluster, recorded: Mapping[str, Value]) -> Inventory:
     """Return the objects of the cluster when the drain began: the pods of before that are left, and the new ones."""
-    world = World(manifests.inventory, before, manifests.premises(Options()))
+    scenario = Scenario(manifests.inventory, before, manifests.premises(Options()))
     found = {ref_named(name): value for name, value in recorded.items()}
     stood = {(ref.namespace, ref.name) for ref in found if ref.kind == "Pod"}
-    members = [world.member(w) for w in manifests.inventory.workloads if w.ref in found]
+    members = [scenario.member(w) for w in manifests.inventory.workloads if w.ref in found]
     pods = [bound for bound in before.inventory.pods if (bound.namespace, bound.name) in stood]
     pods += [bound for it in members for bound in _pods(it, found[it.workload.ref]) if bound.name not in _names(pods)]
     objects = manifests.inventory.over(before.inventory)

@@ -33,8 +33,8 @@ from kubesched_lint.engine.model.pod import Toleration
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.reachability import Circles, blocked_workloads
 from kubesched_lint.engine.scenario.quotas import drawing
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.storage import claims
-from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler import tolerance, topology
 from kubesched_lint.engine.verdicts import matrix
 from kubesched_lint.explaining import refused
@@ -98,7 +98,7 @@ def test_workloads_in_one_group_are_not_paired_any_further() -> None:
     assert len(taken) == 9
 
 
-def test_each_definition_of_a_workload_is_validated_in_one_world(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_definition_of_a_workload_is_validated_in_one_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
     judged, validate = [], refused.refusals
     monkeypatch.setattr(refused, "refusals", lambda *a: judged.append(a) or validate(*a))
     linted(SHAPES["twins-of-many"].make(20))
@@ -179,7 +179,7 @@ ASKED: dict[str, tuple[int, str, str]] = {
     "disruption": (15, "kubesched_lint.explaining.disruption", "covers"),
     "ranges": (15, "kubesched_lint.engine.admission.limits", "in_resource_list"),
     "pools": (8, "kubesched_lint.engine.cluster.nodepools.templates.NodeTemplate", "node"),
-    "cronjobs": (8, "kubesched_lint.engine.scenario.world.World", "mutation_of"),
+    "cronjobs": (8, "kubesched_lint.engine.scenario.scenario.Scenario", "mutation_of"),
     "misspelt-values": (20, "kubesched_lint.engine.verdicts.refuting", "pods_wanted"),
 }
 """Shape → a size, and the question of which each object once cost as many as there are others."""
@@ -211,11 +211,13 @@ def test_what_was_skipped_is_not_compared_with_all_other_skips(monkeypatch: pyte
     assert len(compared) < 40
 
 
-def test_the_fate_of_a_claim_is_found_once_in_a_world(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fate_of_a_claim_is_found_once_in_a_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, found = [], claims._fate
-    monkeypatch.setattr(claims, "_fate", lambda world, claim: asked.append((world, claim)) or found(world, claim))
+    monkeypatch.setattr(
+        claims, "_fate", lambda scenario, claim: asked.append((scenario, claim)) or found(scenario, claim)
+    )
     linted(SHAPES["loose-volumes"].make(8))
-    assert 0 < len(asked) == len({(id(world), id(claim)) for world, claim in asked})
+    assert 0 < len(asked) == len({(id(scenario), id(claim)) for scenario, claim in asked})
 
 
 def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -430,8 +432,8 @@ def test_who_draws_on_a_quota_is_found_once_for_all_quotas() -> None:
     for size in (20, 40):
         files = SHAPES["quotas"].make(size)
         with work.within(MUCH) as meter:
-            world = World(set_of(files).inventory, cluster_of(files))
-            groups = [drawing(quota, world) for quota in world.objects.quotas]
+            scenario = Scenario(set_of(files).inventory, cluster_of(files))
+            groups = [drawing(quota, scenario) for quota in scenario.objects.quotas]
         assert {len(group) for group in groups} == {size}
         spent.append(meter.spent)
     assert spent[1] <= 4.2 * spent[0], "one look at each pair"

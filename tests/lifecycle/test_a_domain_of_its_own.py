@@ -15,8 +15,8 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import FILTERS, BoundPod, Owner, Pod, PodAffinityTerm, SchedulerProfile
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
@@ -88,15 +88,15 @@ def test_rules_count_the_domains_that_have_room_as_the_matrix_does(zones, missin
     web = _made("web", 3, "600m", **simulated.apart("web", ZONE))
     pod = Pod("default", {"app": "other"}, requests={"cpu": 600})
     inventory = Inventory(nodes=_nodes(*[1000] * zones), pods=(BoundPod("other", "n0", pod, Owner("ReplicaSet", "o")),))
-    world = World(Inventory(workloads=(web,)), Cluster(inventory, kinds=frozenset(["Node", "Pod"])))
-    it = world.member(web)
+    scenario = Scenario(Inventory(workloads=(web,)), Cluster(inventory, kinds=frozenset(["Node", "Pod"])))
+    it = scenario.member(web)
     for check, lost in (
         (partial(anti_affinity_exceeds_domains.check, reserve=0), 0),
         (partial(node_loss_leaves_pending.check, of="node"), 1),
     ):
         found = [hazard.values["pending"] for hazard in check(it)]
         assert found == ([1] if lost == (not missing) else [])
-    assert count(simulated_set_of(world).member(0), "deploy").most.pods == 3 - missing
+    assert count(simulated_set_of(scenario).member(0), "deploy").most.pods == 3 - missing
 
 
 @thorough

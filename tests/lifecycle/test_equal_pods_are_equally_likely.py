@@ -15,8 +15,8 @@ from kubesched_lint.engine.controllers.replicaset import draws, one_draw
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import seeded_timelines
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, asking, sketch, workload
@@ -52,7 +52,7 @@ def _setting(kind: str, **spec: object) -> SimulatedSet:
     pod = asking("100m", topologySpreadConstraints=[{**apart, "whenUnsatisfiable": "ScheduleAnyway"}])
     text = yaml.safe_dump(workload(kind, "grid", 12, pod, **spec))
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    return simulated_set_of(World(found.inventory, sketch(1, "abc", "8")))
+    return simulated_set_of(Scenario(found.inventory, sketch(1, "abc", "8")))
 
 
 @pytest.mark.parametrize(

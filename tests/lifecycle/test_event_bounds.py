@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.engine.answers.cells import BAD
-from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import counted
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
@@ -16,12 +16,12 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.verdicts.matrix import Matrix
 
 
-def _never() -> Counted:
+def _never() -> Bound:
     raise AssertionError("nobody needs the least pods here")
 
 
 def test_too_few_pods_at_most_are_bad_without_the_least() -> None:
-    bounds = EventBounds(3, _never, Counted(2, "room for 2"))
+    bounds = EventBounds(3, _never, Bound(2, "room for 2"))
     assert bounds.is_bad
     assert not bounds.is_fine
     bounds.leave_least_out()
@@ -30,7 +30,7 @@ def test_too_few_pods_at_most_are_bad_without_the_least() -> None:
 
 
 def test_a_stuck_rollout_is_bad_without_the_least() -> None:
-    bounds = EventBounds(3, _never, Counted(3, "all that are wanted"))
+    bounds = EventBounds(3, _never, Bound(3, "all that are wanted"))
     bounds.always_stuck, bounds.never_stuck = True, False
     assert bounds.is_bad
 
@@ -39,15 +39,15 @@ def test_a_stuck_rollout_is_bad_without_the_least() -> None:
 def test_enough_pods_at_most_ask_for_the_least_once(least: int, is_fine: bool) -> None:
     asked = []
 
-    def count() -> Counted:
+    def count() -> Bound:
         asked.append(least)
-        return Counted(least, "counted")
+        return Bound(least, "counted")
 
-    bounds = EventBounds(3, count, Counted(3, "all that are wanted"))
+    bounds = EventBounds(3, count, Bound(3, "all that are wanted"))
     assert bounds.is_fine is is_fine
     assert bounds.never_stuck is is_fine
     bounds.leave_least_out()
-    assert bounds.least == Counted(least, "counted")
+    assert bounds.least == Bound(least, "counted")
     assert asked == [least]
 
 

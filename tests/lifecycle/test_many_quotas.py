@@ -14,8 +14,8 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import Value, other, report_of, sketch, workload
@@ -59,7 +59,7 @@ def some_set(random: Random) -> list[Value]:
 def set_of(*manifests: Value) -> SimulatedSet:
     text = yaml.safe_dump_all(manifests)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    setting = simulated_set_of(World(found.inventory, sketch()))
+    setting = simulated_set_of(Scenario(found.inventory, sketch()))
     assert any(setting.quotas)
     return setting
 

@@ -11,8 +11,8 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Severity
 from tests import drawn as st
@@ -54,26 +54,28 @@ def _web(replicas: int):
     return decode_workload(simulated.workload("Deployment", "web", replicas, spec), "default")
 
 
-def _world(other: str, replicas: int) -> World:
-    return World(Inventory(workloads=(_web(replicas),)), load_cluster(text=NODES.replace("OF_OTHER", other)))
+def _scenario(other: str, replicas: int) -> Scenario:
+    return Scenario(Inventory(workloads=(_web(replicas),)), load_cluster(text=NODES.replace("OF_OTHER", other)))
 
 
 def test_pods_of_others_that_a_spread_counts_take_room_in_the_matrix_as_in_the_rule():
     """One pod of others in zone b and none in zone a, which is tainted: no pod of web is within maxSkew."""
-    world = _world("nodeName: b1", 1)
-    (hazard,) = spread_tainted_domain_blocks.check(world.member(world.manifests.workloads[0]))
+    scenario = _scenario("nodeName: b1", 1)
+    (hazard,) = spread_tainted_domain_blocks.check(scenario.member(scenario.manifests.workloads[0]))
     assert hazard.values["pending"] == 1
-    bounds = count(simulated_set_of(world).member(0), "deploy")
+    bounds = count(simulated_set_of(scenario).member(0), "deploy")
     assert (bounds.most.pods, bounds.is_bad) == (0, True), bounds.most.why
-    assert count(simulated_set_of(world).member(0), "node-loss").most.pods == 1  # the other pod may come back elsewhere
+    assert (
+        count(simulated_set_of(scenario).member(0), "node-loss").most.pods == 1
+    )  # the other pod may come back elsewhere
 
 
 def test_no_error_rests_on_a_waiting_pod_of_others_that_may_fill_the_least_full_domain():
     """If it lands in zone a, zone b takes a second pod."""
-    world = _world("nodeSelector: {topology.kubernetes.io/zone: a}", 2)
-    (hazard,) = spread_tainted_domain_blocks.check(world.member(world.manifests.workloads[0]))
+    scenario = _scenario("nodeSelector: {topology.kubernetes.io/zone: a}", 2)
+    (hazard,) = spread_tainted_domain_blocks.check(scenario.member(scenario.manifests.workloads[0]))
     assert hazard.severity is Severity.WARNING
-    assert count(simulated_set_of(world).member(0), "deploy").most.pods == 2
+    assert count(simulated_set_of(scenario).member(0), "deploy").most.pods == 2
 
 
 @pytest.mark.parametrize(("runs", "severity"), [(False, None), (True, None)])
@@ -84,8 +86,8 @@ def test_a_spread_that_running_pods_do_not_widen_is_as_severe_beside_them(runs, 
     text = text if runs else text[: text.index("- apiVersion: v1\n  kind: Pod")]
     spec = simulated.asking("1", topologySpreadConstraints=[SPREAD])
     web = decode_workload(simulated.workload("Deployment", "web", 4, spec), "default")
-    world = World(Inventory(workloads=(web,)), load_cluster(text=text))
-    (hazard,) = spread_unsatisfiable.check(world.member(web))
+    scenario = Scenario(Inventory(workloads=(web,)), load_cluster(text=text))
+    (hazard,) = spread_unsatisfiable.check(scenario.member(web))
     assert (hazard.values["pending"], hazard.severity) == (1, severity)
 
 

@@ -32,8 +32,8 @@ def test_ordinals_are_those_whose_claims_the_controller_would_name_so(name: str,
 def test_claims_are_listed_once_for_all_stateful_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     real = claim_names.all_claims
-    monkeypatch.setattr(claim_names, "all_claims", lambda world: made.append(world) or real(world))
+    monkeypatch.setattr(claim_names, "all_claims", lambda scenario: made.append(scenario) or real(scenario))
     there = [other("PersistentVolumeClaim", f"data-db{i}-0", spec={"volumeName": "x"}) for i in range(20)]
     report_of(sketch(), *(database(f"db{i}") for i in range(20)), *there, events=("deploy",))
-    worlds = {id(world) for world in made}
-    assert 0 < len(made) <= 3 * len(worlds)
+    scenarios = {id(scenario) for scenario in made}
+    assert 0 < len(made) <= 3 * len(scenarios)

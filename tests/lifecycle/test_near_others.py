@@ -12,8 +12,8 @@ from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests import drawn as st
 from tests.drawn import given
@@ -28,7 +28,7 @@ NODES = tuple(
 )
 
 
-def _world(replicas: int, apart: str, running: tuple[str, ...] = ()) -> World:
+def _scenario(replicas: int, apart: str, running: tuple[str, ...] = ()) -> Scenario:
     """Web has one pod in each domain of ``apart`` that is in the zone of the only pod of db."""
     near = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": ZONE}
     itself = {"labelSelector": {"matchLabels": {"app": "web"}}, "topologyKey": apart}
@@ -40,34 +40,36 @@ def _world(replicas: int, apart: str, running: tuple[str, ...] = ()) -> World:
     pod = Pod("default", {"app": "web", "pod-template-hash": "a"})
     pods = tuple(BoundPod(f"web-{n}", n, pod, Owner("ReplicaSet", "web-a")) for n in running)
     kinds = frozenset(["Node", "Pod"] if running else ["Node"])
-    return World(Inventory(workloads=(web, db)), Cluster(Inventory(nodes=NODES, pods=pods), kinds=kinds))
+    return Scenario(Inventory(workloads=(web, db)), Cluster(Inventory(nodes=NODES, pods=pods), kinds=kinds))
 
 
 @pytest.mark.parametrize(("apart", "most"), [(ZONE, 1), (HOSTNAME, 2)])
 def test_counting_knows_the_domains_beside_others_in_which_pods_are_alone(apart, most):
     """The matrix counted the room of the zone, whatever keeps two pods in it apart."""
-    world = _world(3, apart)
-    bounds = count(simulated_set_of(world).member(0), "deploy")
+    scenario = _scenario(3, apart)
+    bounds = count(simulated_set_of(scenario).member(0), "deploy")
     assert (bounds.most.pods, *map(str, bounds.most.near)) == (most, "Deployment default/db")
-    (hazard,) = anti_affinity_exceeds_domains.check(world.member(world.manifests.workloads[0]), reserve=0)
+    (hazard,) = anti_affinity_exceeds_domains.check(scenario.member(scenario.manifests.workloads[0]), reserve=0)
     assert (hazard.variant, hazard.values["supply"]) == ("near", most)
 
 
 @pytest.mark.parametrize(("apart", "most"), [(ZONE, 1), (HOSTNAME, 2)])
 def test_a_surge_pod_needs_a_domain_beside_others_too(apart, most):
-    world = _world(most, apart)
-    assert count(simulated_set_of(world).member(0), "rollout").always_stuck
-    assert not count(simulated_set_of(_world(most, "none")).member(0), "rollout").always_stuck
-    hazards = list(rollout_surge_deadlock.check(world.member(world.manifests.workloads[0])))
+    scenario = _scenario(most, apart)
+    assert count(simulated_set_of(scenario).member(0), "rollout").always_stuck
+    assert not count(simulated_set_of(_scenario(most, "none")).member(0), "rollout").always_stuck
+    hazards = list(rollout_surge_deadlock.check(scenario.member(scenario.manifests.workloads[0])))
     assert [hazard.variant for hazard in hazards] == ["near"]
 
 
 def test_pods_that_run_already_may_stand_where_no_new_one_may_go():
     """The rule proved that two of them stay Pending; the matrix knew that nobody ends them."""
-    world = _world(3, ZONE, ("n0", "n2", "n4"))
-    web = world.manifests.workloads[0]
-    assert world.member(web).running_pods
-    assert [h for h in anti_affinity_exceeds_domains.check(world.member(web), reserve=0) if h.variant == "near"] == []
+    scenario = _scenario(3, ZONE, ("n0", "n2", "n4"))
+    web = scenario.manifests.workloads[0]
+    assert scenario.member(web).running_pods
+    assert [
+        h for h in anti_affinity_exceeds_domains.check(scenario.member(web), reserve=0) if h.variant == "near"
+    ] == []
 
 
 def test_pods_outside_the_set_are_where_they_run():

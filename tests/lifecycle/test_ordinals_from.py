@@ -8,8 +8,8 @@ from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.model.decode.objects import decode_object, gather
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.storage.claim_names import known_ordinals
-from kubesched_lint.engine.scenario.world import World
 from tests.lifecycle.simulated import asking, other, sketch, workload
 
 TEMPLATE = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
@@ -65,5 +65,5 @@ def test_claims_are_those_of_the_numbers_that_are_wanted():
         claim["metadata"]["namespace"] = "default"
     db = database(5)
     held = gather([decode_object(claim, "default") for claim in claims])
-    world = World(Inventory(workloads=(db,), claims=held.claims))
-    assert known_ordinals(world.member(db)) == [5, 6]
+    scenario = Scenario(Inventory(workloads=(db,), claims=held.claims))
+    assert known_ordinals(scenario.member(db)) == [5, 6]

@@ -158,11 +158,11 @@ def test_all_silent_containers_are_named_as_kubernetes_names_them():
 
 def test_lint_quotes_the_refusal_word_for_word():
     from kubesched_lint.checks.quota_refuses_pods import check
-    from kubesched_lint.engine.scenario.world import World
+    from kubesched_lint.engine.scenario.scenario import Scenario
 
     web = decode_workload(workload("Deployment", "web", 1, {"containers": [{"name": "b"}, {"name": "a"}]}), "default")
     limit = ResourceQuota("default", "compute", {"memory": 1 << 30, "limits.cpu": 1000})
-    (hazard,) = check(World(Inventory(workloads=(web,), quotas=(limit,))).member(web))
+    (hazard,) = check(Scenario(Inventory(workloads=(web,), quotas=(limit,))).member(web))
     assert hazard.evidence.text == "failed quota: compute: must specify limits.cpu for: a,b; memory for: a,b"
 
 

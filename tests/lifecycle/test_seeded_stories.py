@@ -15,10 +15,10 @@ from kubesched_lint.engine.events.states.states import with_bound
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
 from kubesched_lint.engine.runs.skew import skews
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, asking, sketch, workload
@@ -33,7 +33,7 @@ def _setting(seed: int) -> SimulatedSet:
     spec = asking(draw.choice(["500m", "1500m"]), topologySpreadConstraints=[spread])
     text = yaml.safe_dump(workload(draw.choice(["Deployment", "StatefulSet"]), "web", draw.randint(2, 7), spec))
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
-    return simulated_set_of(World(found.inventory, sketch(2, "abc", "2")))
+    return simulated_set_of(Scenario(found.inventory, sketch(2, "abc", "2")))
 
 
 def _ends(deployed: Timeline, changed: Workload) -> list[object]:

@@ -10,8 +10,8 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from tests.lifecycle import simulated
 
 NODE = Node("n0", {HOSTNAME: "n0"}, allocatable={"cpu": 4000, "pods": 110})
@@ -26,8 +26,8 @@ def _job() -> dict:
 def test_with_the_same_labels(kind):
     raw = _job() if kind == "Job" else simulated.workload(kind, "web", 2, simulated.asking("1"))
     workload = decode_workload(raw, "default")
-    world = World(Inventory(workloads=(workload,)), Cluster(Inventory(nodes=(NODE,)), kinds=frozenset(["Node"])))
-    assert same_values(simulated_set_of(world).pods[0], world.member(workload).pod)
+    scenario = Scenario(Inventory(workloads=(workload,)), Cluster(Inventory(nodes=(NODE,)), kinds=frozenset(["Node"])))
+    assert same_values(simulated_set_of(scenario).pods[0], scenario.member(workload).pod)
 
 
 @pytest.mark.parametrize("label", ["job-name", "batch.kubernetes.io/job-name"])

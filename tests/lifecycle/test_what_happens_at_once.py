@@ -7,7 +7,7 @@ import pytest
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.crowding.waiting import waiting_everywhere
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
@@ -26,11 +26,11 @@ def _guest(node: str, **spec) -> dict:
     return pod
 
 
-def _facts(cluster: Cluster, *objects: dict) -> World:
+def _facts(cluster: Cluster, *objects: dict) -> Scenario:
     import yaml
 
     text = "---\n".join(yaml.safe_dump(o) for o in objects).encode()
-    return World(manifest_set(documents("set.yaml", text, is_read), "default").inventory, cluster)
+    return Scenario(manifest_set(documents("set.yaml", text, is_read), "default").inventory, cluster)
 
 
 def test_what_runs_and_grows_competes_with_what_is_new():

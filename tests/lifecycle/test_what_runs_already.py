@@ -13,8 +13,8 @@ from kubesched_lint.engine.cluster.revisions import by_revision, running_pods_of
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from tests.lifecycle.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, workload
 
 NODES = ("w-a", "w-b", "w-c")
@@ -69,7 +69,9 @@ def test_counting_adds_the_pods_that_stand_where_the_filters_let_in_none(at, mos
     live = scaled(6)
     manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
     running_ones = running(live, *at)
-    bounds = count(simulated_set_of(World(manifests, sketch(1, "abc", "4", "110", *running_ones))).member(0), "deploy")
+    bounds = count(
+        simulated_set_of(Scenario(manifests, sketch(1, "abc", "4", "110", *running_ones))).member(0), "deploy"
+    )
     assert bounds.most.pods == most
     assert bounds.is_bad
 
@@ -81,7 +83,7 @@ def test_counting_proves_a_rollout_stuck_that_starts_with_all_pods(at, stuck):
     changed["spec"]["template"]["spec"]["containers"][0]["image"] = "web:2"
     changed["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     manifests = replace(Inventory(), workloads=(decode_workload(changed, "default"),))
-    setting = simulated_set_of(World(manifests, sketch(1, "abc", "4", "110", *running(WEB, *at))))
+    setting = simulated_set_of(Scenario(manifests, sketch(1, "abc", "4", "110", *running(WEB, *at))))
     assert setting.changes[0] is True
     assert count(setting.member(0), "deploy").always_stuck is stuck
 
@@ -230,7 +232,7 @@ def test_amid_a_rollout_the_size_that_is_meant_is_no_change():
     (_, before, standing), (deployment, newest) = running(old, "w", template_hash="old"), running(live)
     newest["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"
     manifests = replace(Inventory(), workloads=(decode_workload(live, "default"),))
-    setting = simulated_set_of(World(manifests, sketch(1, "a", "4", "110", deployment, before, standing, newest)))
+    setting = simulated_set_of(Scenario(manifests, sketch(1, "a", "4", "110", deployment, before, standing, newest)))
     timeline = timeline_of(setting, [0], expected=True, most_states=100)
     starts = timeline.phases[0].origins
     assert starts

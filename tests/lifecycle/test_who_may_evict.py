@@ -14,10 +14,10 @@ from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, SchedulerProfile
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from tests.lifecycle import simulated
 
@@ -59,9 +59,9 @@ def test_who_never_preempts_evicts_nobody_in_either(spec, objects):
     strong = decode_workload(simulated.workload("Deployment", "strong", 1, spec), "default")
     pod = _other("weak", 500, 0, "n0")
     cluster = Cluster(Inventory(nodes=NODES, pods=(pod,)), kinds=frozenset(["Node", "Pod"]))
-    world = World(Inventory(workloads=(strong,), schedulers=objects.schedulers), cluster)
-    assert staying_beside_set(world).pods == (pod,)
-    setting = simulated_set_of(world)
+    scenario = Scenario(Inventory(workloads=(strong,), schedulers=objects.schedulers), cluster)
+    assert staying_beside_set(scenario).pods == (pod,)
+    setting = simulated_set_of(scenario)
     assert (list(guests_of(setting).weaker_kinds), list(guests_of(setting).weaker([0]))) == ([], [])
     assert (drivers(setting), may_be_preempted(setting.member(0))) == (frozenset(), False)
 

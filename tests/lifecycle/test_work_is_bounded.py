@@ -139,7 +139,7 @@ def test_a_search_that_takes_too_many_steps_is_begun_once_and_traces_follow(monk
     assert len(tried) == len(set(tried))
 
 
-def test_a_row_that_takes_all_steps_in_other_worlds_leaves_the_others_told(monkeypatch):
+def test_a_row_that_takes_all_steps_in_other_scenarios_leaves_the_others_told(monkeypatch):
     original = Table._surviving
 
     def greedy(self, row, table):

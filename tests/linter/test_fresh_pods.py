@@ -13,7 +13,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -94,9 +94,9 @@ def test_a_file_without_a_date_is_not_fresh() -> None:
 
 @pytest.mark.parametrize(("near", "severity"), [("other", "warning"), ("nobody", "error")])
 def test_old_pods_that_may_help_are_asked_for_by_rules_and_cells(near: str, severity: str) -> None:
-    """Beside a pod that matches its affinity, a workload may find more room elsewhere: no world shows where.
+    """Beside a pod that matches its affinity, a workload may find more room elsewhere: no scenario shows where.
 
-    The rule claims that pods wait in every world.
+    The rule claims that pods wait in every scenario.
     """
     term = {"labelSelector": {"matchLabels": {"app": near}}, "topologyKey": "kubernetes.io/hostname"}
     terms = [{**term, "namespaces": ["elsewhere"]}]

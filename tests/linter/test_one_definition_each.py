@@ -1,4 +1,4 @@
-"""``simulate`` and ``why`` tell of one world: of what is defined twice one definition, and the reader learns which."""
+"""``simulate`` and ``why`` tell of one scenario: of what is defined twice, one definition, and say which."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.bounds import counting
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing import attempts, placing
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts import matrix
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.engine.verdicts.refuting import Claim, Refuter
@@ -168,7 +168,7 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
 
     def fine(member, event):
         wanted = member.wanted
-        return EventBounds(wanted, Counted(wanted, "planted"), Counted(wanted, "planted"))
+        return EventBounds(wanted, Bound(wanted, "planted"), Bound(wanted, "planted"))
 
     monkeypatch.setattr(counting, "count", fine)
     monkeypatch.setattr(matrix, "count", fine)
@@ -183,23 +183,25 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
 def test_one_refuter_answers_a_rule_and_a_cell(quiet):
     """Both claim that a pod waits, and no pod waits."""
     manifests, cluster = read(deployment())
-    world = World(manifests.inventory, cluster)
+    scenario = Scenario(manifests.inventory, cluster)
     said = Claim("2 > 1", "deploy", wanted=2, most=1)
-    of_rule, of_cell = replace(said, of=world.as_deployed), replace(said, number=0)
+    of_rule, of_cell = replace(said, of=scenario.as_deployed), replace(said, number=0)
     doubt = "2 > 1; yet a run of the model binds 2 of 2. Please report this bug in kubesched-lint"
-    assert Refuter(world).doubt(of_rule) == doubt
-    assert Refuter(world, Matrix(simulated_set_of(world))).doubt(of_cell) == doubt
+    assert Refuter(scenario).doubt(of_rule) == doubt
+    assert Refuter(scenario, Matrix(simulated_set_of(scenario))).doubt(of_cell) == doubt
 
 
 def test_what_is_placed_beside_it_beats_a_cell_and_no_rule(quiet):
     """The proof of a rule holds for its pods alone, that of a cell beside the whole set: 8 pods find room."""
     manifests, cluster = read(deployment("api", 8), deployment("web", 2))
-    world = World(manifests.inventory, cluster)
-    web = next(w for w in world.as_deployed if w.name == "web")
-    number = simulated_set_of(world).workloads.index(web)
+    scenario = Scenario(manifests.inventory, cluster)
+    web = next(w for w in scenario.as_deployed if w.name == "web")
+    number = simulated_set_of(scenario).workloads.index(web)
     at_least = Claim("there is room", "deploy", wanted=2, least=2, most=2)
-    assert not Refuter(world).doubt(replace(at_least, of=(web,)))
-    assert "binds 0 of 2" in Refuter(world, Matrix(simulated_set_of(world))).doubt(replace(at_least, number=number))
+    assert not Refuter(scenario).doubt(replace(at_least, of=(web,)))
+    assert "binds 0 of 2" in Refuter(scenario, Matrix(simulated_set_of(scenario))).doubt(
+        replace(at_least, number=number)
+    )
 
 
 def test_what_admission_refuses_is_not_created_in_a_run():
@@ -221,10 +223,10 @@ def test_a_run_with_too_many_preemptions_says_nothing(monkeypatch, most):
     manifests, cluster = read(
         *classes, deployment("low", 8), deployment("high", 1, priorityClassName="high"), cluster=CLUSTER
     )
-    world = World(manifests.inventory, cluster)
-    low, high = world.as_deployed
+    scenario = Scenario(manifests.inventory, cluster)
+    low, high = scenario.as_deployed
     expected = {low: 1, high: 0} if most else None
-    assert attempts.pods_left(world, [low, high], lowest) == expected
+    assert attempts.pods_left(scenario, [low, high], lowest) == expected
 
 
 def test_no_paused_deployment_helps_in_a_run(quiet):

@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.lint import lint
@@ -79,11 +79,11 @@ def test_pods_belong_to_their_workloads_and_others_stay() -> None:
         _pod("strange-0", ("Rollout", "strange"), {"app": "strange"}),
     )
     cluster = _snapshot(web, revision, *pods)
-    world = World(running_set(cluster).inventory, cluster)
-    (workload,) = world.manifests.workloads
-    assert [bound.name for bound in world.member(workload).running_pods] == ["web-5d-x"]
-    assert [bound.name for bound in world.other_pods] == ["bare", "strange-0"]
-    assert world.member(workload).template_changed is False
+    scenario = Scenario(running_set(cluster).inventory, cluster)
+    (workload,) = scenario.manifests.workloads
+    assert [bound.name for bound in scenario.member(workload).running_pods] == ["web-5d-x"]
+    assert [bound.name for bound in scenario.other_pods] == ["bare", "strange-0"]
+    assert scenario.member(workload).template_changed is False
 
 
 def test_places_are_words() -> None:
@@ -116,8 +116,8 @@ def test_fields_that_a_snapshot_leaves_out_are_not_missing() -> None:
     web = _workload("Deployment", "web", {**_WEB, "nodeSelector": {}}, replicas=1)
     cluster = _snapshot(web, namespace)
     assert "admission-refuses-pods" not in _findings(cluster)
-    world = World(running_set(cluster).inventory, cluster)
-    decision = world.admission.decision(world.manifests.workloads[0])
+    scenario = Scenario(running_set(cluster).inventory, cluster)
+    decision = scenario.admission.decision(scenario.manifests.workloads[0])
     assert decision.assumed == (
         "its pods keep to PodSecurity restricted:latest of their namespace, as when they were made",
     )

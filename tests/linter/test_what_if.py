@@ -1,4 +1,4 @@
-"""Would it still hold if …? The loop over other worlds, and the table of what findings hang on."""
+"""Would it still hold if …? The loop over other scenarios, and the table of what findings hang on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.placing.worlds import WhatIf, surviving
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.scenarios import WhatIf, surviving
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report, Severity
 from kubesched_lint.linter.what_if import OF_ERRORS, ManifestVariant
 from tests.linter.test_duplicate_definitions import ALONE, deployment, report
@@ -16,65 +16,65 @@ from tests.linter.test_duplicate_definitions import ALONE, deployment, report
 Row = WhatIf[str]
 
 
-def row(name: str, *others: World, lowered: str = "") -> Row:
+def row(name: str, *others: Scenario, lowered: str = "") -> Row:
     """A row that is asked in ``others``, and that appends ``lowered`` to what is not found in all of them."""
 
-    def judge(answer: str, world: World, again: Sequence[str | None]) -> str | None:
+    def judge(answer: str, scenario: Scenario, again: Sequence[str | None]) -> str | None:
         return answer if again and None not in again else f"{answer}, {lowered}" if lowered else None
 
-    return WhatIf(name, lambda answer, world: True, judge, lambda answer, world: others)
+    return WhatIf(name, lambda answer, scenario: True, judge, lambda answer, scenario: others)
 
 
-def found_in(*worlds: World) -> Callable[[str, World], str | None]:
-    return lambda answer, world: answer if any(world is one for one in worlds) else None
+def found_in(*scenarios: Scenario) -> Callable[[str, Scenario], str | None]:
+    return lambda answer, scenario: answer if any(scenario is one for one in scenarios) else None
 
 
-def world() -> World:
-    return World(Inventory())
+def scenario() -> Scenario:
+    return Scenario(Inventory())
 
 
-def test_what_every_other_world_confirms_is_left_as_it_is() -> None:
-    here, there, elsewhere = world(), world(), world()
+def test_what_every_other_scenario_confirms_is_left_as_it_is() -> None:
+    here, there, elsewhere = scenario(), scenario(), scenario()
     rows = [row("a", there, lowered="a"), row("b", there, elsewhere, lowered="b")]
     assert surviving("it", here, rows, found_in(there, elsewhere)) == "it"
     assert surviving("it", here, rows, found_in(there)) == "it, b"
     assert surviving("it", here, rows, found_in(elsewhere)) == "it, a, b"
 
 
-def test_where_no_other_world_can_be_made_nothing_confirms_the_answer() -> None:
-    here = world()
+def test_where_no_other_scenario_can_be_made_nothing_confirms_the_answer() -> None:
+    here = scenario()
     assert surviving("it", here, [row("a", lowered="a")], found_in(here)) == "it, a"
 
 
 def test_what_a_row_leaves_nothing_of_is_asked_of_no_further_row() -> None:
-    asked: list[World] = []
+    asked: list[Scenario] = []
 
-    def ask(answer: str, other: World) -> str | None:
+    def ask(answer: str, other: Scenario) -> str | None:
         asked.append(other)
         return None
 
-    there, elsewhere = world(), world()
-    assert surviving("it", world(), [row("a", there), row("b", elsewhere, lowered="b")], ask) is None
+    there, elsewhere = scenario(), scenario()
+    assert surviving("it", scenario(), [row("a", there), row("b", elsewhere, lowered="b")], ask) is None
     assert asked == [there]
 
 
-def test_a_row_is_asked_in_the_worlds_that_the_row_before_it_was_confirmed_in() -> None:
-    here, there = world(), world()
-    seen: list[World] = []
+def test_a_row_is_asked_in_the_scenarios_that_the_row_before_it_was_confirmed_in() -> None:
+    here, there = scenario(), scenario()
+    seen: list[Scenario] = []
 
-    def next_world(answer: str, one: World) -> Sequence[World]:
+    def next_scenario(answer: str, one: Scenario) -> Sequence[Scenario]:
         seen.append(one)
         return (one,)
 
-    second = WhatIf("b", lambda answer, world: True, lambda answer, world, again: answer, next_world)
+    second = WhatIf("b", lambda answer, scenario: True, lambda answer, scenario, again: answer, next_scenario)
     surviving("it", here, [row("a", there, lowered="a"), second], found_in(there))
     surviving("it", here, [row("a", there, lowered="a"), second], found_in(here))
     assert seen == [there, here]
 
 
 def test_a_row_that_does_not_concern_an_answer_is_passed_over() -> None:
-    other = WhatIf("b", lambda answer, world: answer != "it", lambda answer, world, again: None)
-    assert surviving("it", world(), [other], found_in()) == "it"
+    other = WhatIf("b", lambda answer, scenario: answer != "it", lambda answer, scenario, again: None)
+    assert surviving("it", scenario(), [other], found_in()) == "it"
 
 
 # --- findings -------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from tests.one_answer.scenes import Scene
 FILE = Path(__file__).with_name("breaks.txt")
 SEEDS = (4, 6)
 """Ordinary companies of a few nodes."""
-WORLDS = range(16)
+SCENARIOS = range(16)
 _CASE = "case "
 _HEAD = "# What breaks an invariant today. Lines may only go: python -m tests.one_answer.breaks\n"
 
@@ -67,14 +67,14 @@ def _of_strangers() -> Iterator[Break]:
 
 
 def _of_effort() -> Iterator[Break]:
-    for seed in WORLDS:
-        yield from both_search_alike(scenes.of_world(seed))
+    for seed in SCENARIOS:
+        yield from both_search_alike(scenes.of_scenario(seed))
 
 
 @cache
 def _some() -> tuple[Scene, ...]:
     ordinary = (company(seed, "full", 4) for seed in SEEDS)
-    return (*ordinary, *scenes.of_company(), *map(scenes.of_world, WORLDS))
+    return (*ordinary, *scenes.of_company(), *map(scenes.of_scenario, SCENARIOS))
 
 
 _OF = {2: _of_premises, 4: _of_facts, 6: _of_strangers, 7: _of_effort}

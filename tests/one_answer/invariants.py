@@ -12,9 +12,9 @@ from kubesched_lint.engine.answers.event_bounds import EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.placing.worlds import without_transient
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.placing.scenarios import without_transient
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from kubesched_lint.explaining.refused import accepted
 from kubesched_lint.findings import Severity
@@ -175,8 +175,10 @@ class _Cut(Matrix):
 
 def counted_bounds_are_kept(scene: Scene) -> Iterator[Break]:
     """A cell whose search ends at its limit of work shows the bounds that counting has found."""
-    world = World(scene.manifests.inventory, without_transient(scene.cluster), scene.manifests.premises(scene.options))
-    matrix = _Cut(simulated_set_of(accepted(world)), scene.effort)
+    scenario = Scenario(
+        scene.manifests.inventory, without_transient(scene.cluster), scene.manifests.premises(scene.options)
+    )
+    matrix = _Cut(simulated_set_of(accepted(scenario)), scene.effort)
     for number, workload in enumerate(matrix.whole.workloads):
         place = matrix.place(number)
         for event in EVENTS if place is not None else ():

@@ -188,11 +188,11 @@ def of_ordinary(seed: int, kind: str, mistakes: int) -> Iterator[Scene]:
 # --- random worlds --------------------------------------------------------------------------------------------------
 
 
-def of_world(seed: int) -> Scene:
-    return in_world(f"world {seed}", seeded(seed))
+def of_scenario(seed: int) -> Scene:
+    return in_scenario(f"world {seed}", seeded(seed))
 
 
-def in_world(name: str, world: World) -> Scene:
+def in_scenario(name: str, world: World) -> Scene:
     cluster = cluster_from([("cluster.json", world.cluster_json())], "cluster.json")
     return Scene(name, _read([("manifests.yaml", world.manifests_json())]), cluster)
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.findings import Severity
 from tests.one_answer.invariants import is_proven_bad, more_facts_keep_proofs, one_answer
-from tests.one_answer.scenes import COUNTING, Scene, in_world, of_world, with_pods
+from tests.one_answer.scenes import COUNTING, Scene, in_scenario, of_scenario, with_pods
 from tests.worlds.clusters import HOST, item
 from tests.worlds.generator import World, seeded
 
@@ -28,7 +28,7 @@ def workload(kind: str, name: str, replicas: int = 1, *, cpu: str = "1", **spec:
 
 def scene(*manifests: dict[str, object], nodes: int = 1) -> Scene:
     world = World(list(manifests), [node(f"n{number}") for number in range(nodes)])
-    asked = in_world("made", world)
+    asked = in_scenario("made", world)
     assert list(one_answer(asked)) == []
     return asked
 
@@ -74,7 +74,7 @@ def test_a_rollout_without_room_on_the_named_node_is_an_error() -> None:
 @pytest.mark.parametrize("seed", [76, 747])
 def test_a_copy_of_an_object_hides_no_error(seed: int) -> None:
     """76: what the set lacks with the definition below. 747: a workload beside one that is written twice."""
-    asked = replace(of_world(seed), effort=COUNTING)
+    asked = replace(of_scenario(seed), effort=COUNTING)
     assert asked.manifests.inventory.has_duplicates
     assert asked.is_bad
     assert list(one_answer(asked)) == []
@@ -89,7 +89,7 @@ def test_pods_that_a_new_limit_range_refuses_are_never_rolled_out() -> None:
 
 def test_a_pod_that_terminates_is_named_where_pods_must_be_near_it() -> None:
     """Their gates hold them back as well, but a controller may remove these in time."""
-    less, more = (in_world(str(others), with_pods(seeded(596), of_others=others)) for others in (False, True))
+    less, more = (in_scenario(str(others), with_pods(seeded(596), of_others=others)) for others in (False, True))
     assert any(map(is_proven_bad, less.cells.values()))
     assert all("pod default/guest-2 terminates" in lost.more for lost in more_facts_keep_proofs(less, more))
 
@@ -102,7 +102,7 @@ def test_no_further_node_helps_against_a_quota(is_stored: bool) -> None:
     )
     nodes = [node(f"n{number}", **{"eks.amazonaws.com/nodegroup": "g"}) for number in range(2)]
     there, here = ([quota], []) if is_stored else ([], [quota])
-    asked = in_world("made", World([*here, workload("Deployment", "a", 2)], [*nodes, *there]))
+    asked = in_scenario("made", World([*here, workload("Deployment", "a", 2)], [*nodes, *there]))
     assert asked.cluster.elastic_premise
     assert [finding.rule for finding, _ in asked.errors] == ["rollout-never-ends"]
     assert list(one_answer(asked)) == []
@@ -112,7 +112,7 @@ def test_what_a_set_lacks_stays_an_error_beside_running_pods() -> None:
     """``fixtures/outsiders``: over-a beside a guest. Here the guest takes what the set needs."""
     guest = item("Pod", "guest", "kube-system", spec={"nodeName": "n0", "containers": [_container("1")]})
     apps = [workload("Deployment", name, 1, cpu="2", nodeSelector={HOST: "n0"}) for name in ("a", "b")]
-    asked = in_world("made", World(apps, [node("n0"), {**guest, "status": {"phase": "Running"}}]))
+    asked = in_scenario("made", World(apps, [node("n0"), {**guest, "status": {"phase": "Running"}}]))
     assert [f.severity for f, _ in asked.findings if f.rule == "set-does-not-fit"] == [Severity.ERROR]
     assert list(one_answer(asked)) == []
 
@@ -152,7 +152,7 @@ def test_a_run_of_a_cron_job_that_running_pods_keep_away_fails_lint() -> None:
         spec={"nodeName": "n0", "containers": [{"name": "c", "image": "i"}], "affinity": apart_from("nightly")},
         status={"phase": "Running"},
     )
-    asked = in_world("made", World([cron_job("nightly"), cron_job("daily")], [node("n0"), runs]))
+    asked = in_scenario("made", World([cron_job("nightly"), cron_job("daily")], [node("n0"), runs]))
     assert list(one_answer(asked)) == []
     assert asked.is_bad
     assert proven_deploys(asked) == {"nightly"}

@@ -45,7 +45,7 @@ def test_of_examples_of_cards() -> None:
 
 
 def test_of_worlds() -> None:
-    assert [one for seed in WORLDS for one in _all_of(scenes.of_world(seed))] == []
+    assert [one for seed in WORLDS for one in _all_of(scenes.of_scenario(seed))] == []
 
 
 @pytest.mark.parametrize("mistakes", [0, 4])
@@ -73,7 +73,10 @@ def test_running_pods_of_others_remove_no_proof() -> None:
     for seed in WORLDS:
         less, more = (with_pods(seeded(seed), of_others=others) for others in (False, True))
         if len(less.cluster) < len(more.cluster):
-            told = scenes.in_world(f"world {seed} empty", less), scenes.in_world(f"world {seed} with guests", more)
+            told = (
+                scenes.in_scenario(f"world {seed} empty", less),
+                scenes.in_scenario(f"world {seed} with guests", more),
+            )
             assert list(more_facts_keep_proofs(*told)) == []
 
 

@@ -23,7 +23,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.workload import KINDS
-from kubesched_lint.engine.scenario.world import World as LintedWorld
+from kubesched_lint.engine.scenario.scenario import Scenario as LintedScenario
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
@@ -229,7 +229,7 @@ def _not_chained(first: Plan, second: Plan, whole: Plan) -> Iterator[str]:
 
 def _untouched_differs(one: ManifestSet, two: ManifestSet, cluster: Cluster) -> Iterator[str]:
     """Yield the workloads that are not affected, and whose cells differ nevertheless."""
-    worlds = (LintedWorld(m.inventory, cluster.without_transient(), m.premises(OPTIONS)) for m in (one, two))
+    worlds = (LintedScenario(m.inventory, cluster.without_transient(), m.premises(OPTIONS)) for m in (one, two))
     touched = affected(*worlds)
     old, new = (_whole_matrix(manifests, cluster) for manifests in (one, two))
     for key in old.keys() & new.keys():

@@ -27,7 +27,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.cluster.pods.template import changed_fields, difference
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
@@ -450,18 +450,18 @@ def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:
     assert (one.change.actions, one.change.replicas) == (("may be rolled out", "scaled"), (2, 3))
 
 
-def test_both_sides_are_linted_in_the_worlds_that_were_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one found out about a world, such as the nodes that its pools add, the other must not find out again."""
-    worlds, linted = [], judging.report_on
+def test_both_sides_are_linted_in_the_scenarios_that_were_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one found out about a scenario, such as the nodes that its pools add, the other must not find out again."""
+    scenarios, linted = [], judging.report_on
 
-    def noted(*given: Any, world: World | None, **named: Any) -> Report:
-        worlds.append(world)
-        return linted(*given, world=world, **named)
+    def noted(*given: Any, scenario: Scenario | None, **named: Any) -> Report:
+        scenarios.append(scenario)
+        return linted(*given, scenario=scenario, **named)
 
     monkeypatch.setattr(judging, "report_on", noted)
     plan_of([web()], [web(replicas=3)])
-    assert len(worlds) == 2
-    assert all(world is not None and world.answers for world in worlds)
+    assert len(scenarios) == 2
+    assert all(scenario is not None and scenario.answers for scenario in scenarios)
 
 
 def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:

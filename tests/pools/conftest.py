@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import Plan
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -27,16 +27,16 @@ def read_set(text: str) -> ManifestSet:
 
 
 @pytest.fixture
-def facts_of() -> Callable[[str, str], World]:
-    def make(manifests: str, cluster: str) -> World:
+def facts_of() -> Callable[[str, str], Scenario]:
+    def make(manifests: str, cluster: str) -> Scenario:
         known = cluster_from([("cluster.yaml", dedent(cluster).encode())], "cluster.yaml")
-        return World(read_set(manifests).inventory, known)
+        return Scenario(read_set(manifests).inventory, known)
 
     return make
 
 
 @pytest.fixture
-def plan_of(facts_of: Callable[[str, str], World]) -> Callable[[str, str], Plan]:
+def plan_of(facts_of: Callable[[str, str], Scenario]) -> Callable[[str, str], Plan]:
     return lambda manifests, cluster: growth_plan(facts_of(manifests, cluster))
 
 

@@ -7,7 +7,7 @@ from random import Random
 
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import NEVER
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
 
 Writer = Callable[..., str]
@@ -67,7 +67,7 @@ def made_pod(random: Random, number: int) -> Iterator[str]:
 
 
 def test_no_error_says_that_pods_wait_which_a_growth_places(
-    facts_of: Callable[[str, str], World], findings_of: Callable[..., dict[str, Finding]], deployment: Writer
+    facts_of: Callable[[str, str], Scenario], findings_of: Callable[..., dict[str, Finding]], deployment: Writer
 ) -> None:
     errors = waiting = 0
     for seed in range(150):

@@ -16,7 +16,7 @@ import pytest
 
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.growth.growth import growth_plan
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
@@ -70,7 +70,7 @@ def running(number: int, pod: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def world_of(case: Mapping[str, Any]) -> World:
+def scenario_of(case: Mapping[str, Any]) -> Scenario:
     groups = [deployment(number, group) for number, group in enumerate(case["pods"])]
     objects = [*case.get("objects", ()), *(running(n, pod) for n, pod in enumerate(case.get("running", ())))]
     sketch = {
@@ -84,17 +84,17 @@ def world_of(case: Mapping[str, Any]) -> World:
     text = "\n---\n".join(map(json.dumps, groups)).encode()
     found = manifest_set(documents("set.yaml", text, is_read), "default")
     assert not found.errors, found.errors
-    return World(found.inventory, cluster_from([("cluster.yaml", json.dumps(sketch).encode())], "cluster.yaml"))
+    return Scenario(found.inventory, cluster_from([("cluster.yaml", json.dumps(sketch).encode())], "cluster.yaml"))
 
 
 class Outcome:
     """What became of a retold case."""
 
     def __init__(self, case: Mapping[str, Any]) -> None:
-        world = world_of(case)
-        self.plan = growth_plan(world)
-        assert world.cluster is not None
-        nodes = (*world.cluster.inventory.nodes, *self.plan.nodes)
+        scenario = scenario_of(case)
+        self.plan = growth_plan(scenario)
+        assert scenario.cluster is not None
+        nodes = (*scenario.cluster.inventory.nodes, *self.plan.nodes)
         self.labels = {node.name: node.labels for node in nodes}
         self.nodes: dict[str, list[str]] = {f"w{number}": [] for number in range(len(case["pods"]))}
         for pod, node in self.plan.placed:

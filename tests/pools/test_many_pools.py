@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.nodepools import templates
 from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.engine.model.node import KARPENTER, NodePool
 from kubesched_lint.engine.placing.growth.plan import GROWN
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
 
 Findings = Callable[..., dict[str, Finding]]
@@ -41,7 +41,7 @@ spec:
 
 
 def test_pools_that_pods_cannot_distinguish_share_their_nodes(
-    facts_of: Callable[[str, str], World], findings_of: Findings, deployment: Writer
+    facts_of: Callable[[str, str], Scenario], findings_of: Findings, deployment: Writer
 ) -> None:
     manifests = "\n".join(deployment(f"w{n}", 20, "3", "hostNetwork: true") for n in range(20))
     manifests = manifests.replace("{name: main,", "{name: main, ports: [{containerPort: 80}],")
@@ -54,14 +54,14 @@ def test_pools_that_pods_cannot_distinguish_share_their_nodes(
 
 
 def test_many_values_of_a_label_are_no_reason_to_stop(
-    facts_of: Callable[[str, str], World], deployment: Writer
+    facts_of: Callable[[str, str], Scenario], deployment: Writer
 ) -> None:
     manifests = "\n".join(deployment(f"w{n}", pod=f"nodeSelector: {{team: t{n}}}") for n in range(60))
     teams = node_pool("p0", more="\n      - {key: team, operator: Exists}")
-    world = facts_of(manifests, TODAY + teams)
-    assert world.potential.complete
-    assert len(world.potential.nodes) < 1_000
-    assert all(world.member(w).usable for w in world.manifests.workloads)
+    scenario = facts_of(manifests, TODAY + teams)
+    assert scenario.potential.complete
+    assert len(scenario.potential.nodes) < 1_000
+    assert all(scenario.member(w).usable for w in scenario.manifests.workloads)
 
 
 def test_the_last_of_a_dozen_pools_serves_its_team(

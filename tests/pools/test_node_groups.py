@@ -18,7 +18,7 @@ from kubesched_lint.engine.cluster.nodepools.templates import templates
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.node import AUTOPILOT, KARPENTER, Node, NodePool
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.placing.worlds import with_groups
+from kubesched_lint.engine.placing.scenarios import with_groups
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -312,11 +312,11 @@ spec: {minReplicas: 1, maxReplicas: 90, scaleTargetRef: {apiVersion: apps/v1, ki
 
 
 @pytest.mark.parametrize("nodes", [eks(), [node("gk3-a", labels={"cloud.google.com/gke-nodepool": "p"})]])
-def test_a_world_of_groups_has_none_to_ask_for_again(nodes: list[object]) -> None:
-    from kubesched_lint.engine.scenario.world import World
+def test_a_scenario_of_groups_has_none_to_ask_for_again(nodes: list[object]) -> None:
+    from kubesched_lint.engine.scenario.scenario import Scenario
 
-    world = World(read_set(TYPO).inventory, cluster_of(nodes))
-    grown = with_groups(world)
+    scenario = Scenario(read_set(TYPO).inventory, cluster_of(nodes))
+    grown = with_groups(scenario)
     assert grown is not None
     assert not grown.is_elastic
     assert with_groups(grown) is None

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kubesched_lint.engine.placing.growth.plan import GROWN, NEVER, TODAY, Plan
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -122,9 +122,9 @@ def test_A4_a_pool_without_the_label_does_not(findings_of: Findings) -> None:
     assert found["daemonset-matches-no-node"].severity.word == "note"
 
 
-def test_A5_the_daemonset_is_reserved_on_every_new_node(facts_of: Callable[[str, str], World]) -> None:
-    world = facts_of(seed(*PAIR), pools("pair-large"))
-    (offer,) = world.potential.offers
+def test_A5_the_daemonset_is_reserved_on_every_new_node(facts_of: Callable[[str, str], Scenario]) -> None:
+    scenario = facts_of(seed(*PAIR), pools("pair-large"))
+    (offer,) = scenario.potential.offers
     assert offer.template.shape.allocatable == {"cpu": 8000, "memory": 16 << 30, "pods": 110}
     assert offer.room is not None
     assert {**offer.room, "ephemeral-storage": 0} == {

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.expressions import ExpressionRule, Texts, shown_fields
@@ -80,10 +80,10 @@ nodes:
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def scenario() -> Scenario:
     manifests = manifest_set(documents("m.yaml", MANIFESTS.encode(), is_read), "default")
     assert not manifests.errors
-    return World(manifests.inventory, cluster_from([("c.yaml", CLUSTER.encode())], "c.yaml"))
+    return Scenario(manifests.inventory, cluster_from([("c.yaml", CLUSTER.encode())], "c.yaml"))
 
 
 def language(each: str = "spread_constraint", **params: str) -> Language:
@@ -125,20 +125,20 @@ def test_keys_of_maps_may_be_asked_for() -> None:
     assert expression.uses == {"Workload": frozenset({"labels"})}
 
 
-def test_only_fields_that_are_read_are_shown(world: World) -> None:
-    workload = world.manifests.workloads[0]
+def test_only_fields_that_are_read_are_shown(scenario: Scenario) -> None:
+    workload = scenario.manifests.workloads[0]
     uses = language().compile("workload.pod.spread.exists(s, s.hard) && workload.replicas > 1").uses
-    assert show_of("Workload", uses, STRUCTS)(workload, View(world, workload)) == {
+    assert show_of("Workload", uses, STRUCTS)(workload, View(scenario, workload)) == {
         "replicas": 2,
         "pod": {"spread": [{"hard": True}]},
     }
 
 
 @pytest.mark.parametrize("each", EACH.values(), ids=EACH)
-def test_every_fact_has_the_type_that_it_declares(each: Any, world: World) -> None:
+def test_every_fact_has_the_type_that_it_declares(each: Any, scenario: Scenario) -> None:
     """Each fact is read through the whole machinery, so a wrong type would be an error of the run."""
-    workload = None if each.by_set else world.manifests.workloads[0]
-    view = View(world, workload)
+    workload = None if each.by_set else scenario.manifests.workloads[0]
+    view = View(scenario, workload)
     places = list(each.of(view))
     assert places, f"the example has no {each.name}"
     everything = {name: frozenset(field.name for field in struct.fields) for name, struct in STRUCTS.items()}
@@ -191,18 +191,18 @@ def _must_fit(struct: str, shown: dict[str, Any]) -> None:
         ("node", 'node.taints.exists(t, t.key == "gpu")', False),
     ],
 )
-def test_facts_tell_what_the_objects_say(each: str, text: str, fits: bool, world: World) -> None:
+def test_facts_tell_what_the_objects_say(each: str, text: str, fits: bool, scenario: Scenario) -> None:
     check = ExpressionRule(Texts(each, text))()
-    hazards = list(check(world) if EACH[each].by_set else check(world.member(world.manifests.workloads[0])))
+    hazards = list(check(scenario) if EACH[each].by_set else check(scenario.member(scenario.manifests.workloads[0])))
     assert (not hazards) is fits
 
 
-def test_a_key_that_is_not_there_says_what_to_do(world: World) -> None:
+def test_a_key_that_is_not_there_says_what_to_do(scenario: Scenario) -> None:
     check = ExpressionRule(Texts("workload", 'workload.labels["tier"] == "a"'))()
     with pytest.raises(
         Exception, match=r'there is no "tier" in the map; ask "tier" in … first, or use .get\("tier", …\)'
     ):
-        list(check(world.member(world.manifests.workloads[0])))
+        list(check(scenario.member(scenario.manifests.workloads[0])))
 
 
 def test_a_rule_travels_as_its_texts() -> None:
@@ -211,14 +211,14 @@ def test_a_rule_travels_as_its_texts() -> None:
     assert pickle.loads(pickle.dumps(rule))._texts == rule._texts
 
 
-def test_no_expression_runs_for_long(world: World) -> None:
+def test_no_expression_runs_for_long(scenario: Scenario) -> None:
     tens = str(list(range(10)))
     deep = "true"
     for depth in range(7):
         deep = f"{tens}.all(x{depth}, {deep})"
     check = ExpressionRule(Texts("workload", deep))()
     with pytest.raises(Exception, match="its loops take more than 10,000 turns"):
-        list(check(world.member(world.manifests.workloads[0])))
+        list(check(scenario.member(scenario.manifests.workloads[0])))
 
 
 @pytest.mark.parametrize("struct", STRUCTS.values(), ids=STRUCTS)

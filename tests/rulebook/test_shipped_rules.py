@@ -18,9 +18,9 @@ from tests.rulebook.shipped_cards import TRIAL
 CARDS, FAULTS = TRIAL.cards, TRIAL.faults
 FIRST_ARGUMENTS = {
     "workload": ["it"],
-    "set": ["world"],
+    "set": ["scenario"],
     "waiver": ["waiver", "use"],
-    "document": ["document", "world"],
+    "document": ["document", "scenario"],
 }
 
 
@@ -63,7 +63,7 @@ def test_a_card_promises_the_fix_that_stands_beside_the_check(rule: Rule) -> Non
     assert bool(rule.fix) == (fix is not None)
     if fix is not None:
         names = list(inspect.signature(rule.mend()).parameters)
-        rest = {"document": ["document", "world"], "set": ["source", "world"]}.get(rule.each, ["it"])
+        rest = {"document": ["document", "scenario"], "set": ["source", "scenario"]}.get(rule.each, ["it"])
         assert names == ["hazard", *rest]
 
 

@@ -15,7 +15,7 @@ from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.applies import WorkloadsByFeature
 from kubesched_lint.linter.causes import one_per_cause
@@ -202,10 +202,10 @@ def test_an_own_rule_reads_what_is_written() -> None:
     files = (("cluster.yaml", CLUSTER), ("scheduler.yaml", HEAD + spreading(hard())))
     cluster = cluster_from([(name, content.encode()) for name, content in files], "cluster.yaml")
     manifests = manifest_set(documents("web.yaml", WEB.encode(), is_read), "default").inventory
-    world = World(manifests, cluster)
+    scenario = Scenario(manifests, cluster)
     carriers = WorkloadsByFeature(manifests.workloads)
-    assert [w.name for w in carriers.of(written, world)] == ["web"]
-    assert not carriers.of(replace(written, code=lambda: check), world)
+    assert [w.name for w in carriers.of(written, scenario)] == ["web"]
+    assert not carriers.of(replace(written, code=lambda: check), scenario)
 
 
 def test_daemons_that_added_affinity_bars_from_their_nodes_never_run(tmp_path: Path) -> None:
@@ -250,7 +250,7 @@ def test_no_fix_edits_the_manifest_for_what_the_configuration_adds(tmp_path: Pat
         manifests = manifest_set(documents("web.yaml", text.encode(), is_read), "default")
         rules = Rulebook.shipped().select(select=("spread-tainted-domain-blocks",))
         _, (judged,) = lint(manifests, cluster, Options(), rules)
-        assert len([*remedies(judged, World(manifests.inventory, cluster))]) == 2 * fixes
+        assert len([*remedies(judged, Scenario(manifests.inventory, cluster))]) == 2 * fixes
 
 
 # --- What a profile disables -----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.trial import tried
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
@@ -138,7 +138,7 @@ def test_why_and_a_trial_agree(seed: int) -> None:
         objects.append(workload(draw.choice(["Deployment", "StatefulSet"]), name, draw.randint(1, 3), spec))
     cluster = sketch(draw.randint(1, 2), draw.choice(["a", "ab", "abc"]), "2")
     manifests = inventory(*objects)
-    left = tried(World(manifests, cluster), Coming(1)).left
+    left = tried(Scenario(manifests, cluster), Coming(1)).left
     for made in manifests.workloads:
         found = answer(Question(made.name, made.replicas, seed=1), manifests, cluster)
         assert bool(found.fitting) == (made not in left)

@@ -13,9 +13,9 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.skew import skew_of, skews
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.clusters.read import read_cluster
@@ -26,7 +26,7 @@ SEEDS = Path(__file__).parents[2] / "fixtures" / "seeds"
 
 def setting(name: str, cluster: str) -> SimulatedSet:
     manifests = read_manifests([str(SEEDS / name)], Options())
-    return simulated_set_of(World(manifests.inventory, read_cluster(str(SEEDS / cluster))))
+    return simulated_set_of(Scenario(manifests.inventory, read_cluster(str(SEEDS / cluster))))
 
 
 def counts(timeline: Timeline) -> set[tuple[int, ...]]:

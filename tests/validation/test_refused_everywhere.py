@@ -24,7 +24,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.apiserver.validate import validate
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.refused import refused_objects
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -189,8 +189,8 @@ def test_no_other_rule_speaks_of_a_refused_field(tmp_path: Path, seed: int) -> N
     manifests = read(tmp_path / "app", yaml.safe_dump(broken(seed)))
     book = Rulebook.shipped()
     report, _ = lint(manifests, CLUSTER, OPTIONS, book.select("all", (), ()))
-    world = World(manifests.inventory, CLUSTER, manifests.premises(OPTIONS))
-    paths = [refusal.cause.path for found in refused_objects(world).values() for refusal in found]
+    scenario = Scenario(manifests.inventory, CLUSTER, manifests.premises(OPTIONS))
+    paths = [refusal.cause.path for found in refused_objects(scenario).values() for refusal in found]
     web = ObjectRef("Deployment", "shop", "web")
     others = [f for f in report.findings if f.rule != "api-would-reject" and f.object == web]
     assert not [(f.rule, f.at) for f in others for path in paths if f.at[: len(path)] == path]

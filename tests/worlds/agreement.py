@@ -24,10 +24,10 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing import attempts
 from kubesched_lint.engine.placing.attempts import is_modelled
 from kubesched_lint.engine.placing.coming import created_counts
+from kubesched_lint.engine.placing.scenarios import with_known_growth
 from kubesched_lint.engine.placing.trial import trials_of
-from kubesched_lint.engine.placing.worlds import with_known_growth
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.engine.scenario.world import World as ProductsWorld
+from kubesched_lint.engine.scenario.scenario import Scenario as Scenario
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint import lint
@@ -90,8 +90,8 @@ class Reading(Struct, dict=True):
         return cluster_from([("cluster.json", self.world.cluster_json())], "cluster.json")
 
     @cached_property
-    def believed(self) -> ProductsWorld:
-        return ProductsWorld(self.manifests.inventory, self.cluster.without_transient())
+    def believed(self) -> Scenario:
+        return Scenario(self.manifests.inventory, self.cluster.without_transient())
 
     @cached_property
     def judged(self) -> tuple[Report, tuple[RuleResult, ...]]:
@@ -220,7 +220,7 @@ def _of_lint_and_cells(reading: Reading, cells: dict[tuple[str, str], Cell]) -> 
 
 def of_runs_nowhere(reading: Reading) -> Iterator[Contradiction]:
     """An error about pods that can use no node, of those here and of those that may come, fails ``simulate`` too."""
-    world = with_known_growth(ProductsWorld(reading.manifests.inventory, reading.cluster.without_transient()))
+    world = with_known_growth(Scenario(reading.manifests.inventory, reading.cluster.without_transient()))
     nowhere = {str(workload) for workload in world.as_created if not world.member(workload).usable}
     claims = [c for c in reading.proven_errors() if c.event == "deploy" and nowhere.intersection(c.objects)]
     cells = reading.cells(effort=SHORT) if claims else {}

@@ -35,7 +35,7 @@ MOST_ENDS = 12
 UNREACHABLE = [{"key": "node.kubernetes.io/unreachable", "effect": e} for e in ("NoSchedule", "NoExecute")]
 
 
-def world_of(seed: int) -> World | None:
+def scenario_of(seed: int) -> World | None:
     """A world that the reference can follow through a hypothesis; None: it cannot."""
     world = seeded(seed)
     if LEFT_OUT.intersection(world.features):
@@ -286,7 +286,7 @@ def reference(world: World, change: Change) -> dict[str, set[End]] | None:
 
 def disagreements(seed: int) -> list[str] | None:
     """What a cell says and the reference does not confirm; None: not covered."""
-    world = world_of(seed)
+    world = scenario_of(seed)
     change = Drawn(seed, world) if world is not None else None
     if world is None or change is None or not change.wishes.suppose:
         return None
@@ -310,7 +310,7 @@ def disagreements(seed: int) -> list[str] | None:
 
 def disagreements_about_losses(seed: int) -> list[str] | None:
     """The same of both ends of the loss of any node or zone."""
-    world = world_of(seed)
+    world = scenario_of(seed)
     found = None if world is None else _losses(world)
     if world is None or found is None:
         return None

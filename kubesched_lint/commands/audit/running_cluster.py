@@ -19,11 +19,11 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.worlds import without_transient
+from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.explaining.pending import is_waiting
 from kubesched_lint.linter.reading import ManifestSet
@@ -66,7 +66,7 @@ class RunningCluster:
     def __init__(self, cluster: Cluster, running: ManifestSet, premises: Premises) -> None:
         self.cluster = cluster
         self.running = running
-        self.today = World(Inventory(), cluster, premises).without_pools
+        self.today = Scenario(Inventory(), cluster, premises).without_pools
         self._open: dict[ReplicaGroup, NodeSet] = {}
         self.lasting = self.today.on(without_transient(cluster)) if cluster.transient_states else self.today
 
@@ -90,7 +90,7 @@ class RunningCluster:
                 continue
             live = self.cluster.running.workload_of(alike.bound[0])
             workload = None if live is None else workloads.get(live.key)
-            pod = self.today.admission.schedulers.again(alike.pod, workload)
+            pod = self.today.admission.schedulers.for_next_copy(alike.pod, workload)
             ref = ref_of(alike.bound[0], workload)
             yield ReplicaGroup(**asdict(replace(alike, pod=pod)), workload=workload, ref=ref)
 
@@ -138,8 +138,8 @@ class RunningCluster:
         """All running pods on the nodes as they are. Undo what you change."""
         return self.state if self.lasting is self.today else all_running_pods(self.today).state
 
-    def without(self, names: frozenset[str]) -> World:
-        """Return the world after nodes and their pods are gone, without transient states."""
+    def without(self, names: frozenset[str]) -> Scenario:
+        """Return the scenario after nodes and their pods are gone, without transient states."""
         assert self.lasting.cluster is not None
         live = self.lasting.cluster.inventory
         nodes = tuple(node for node in live.nodes if node.name not in names)

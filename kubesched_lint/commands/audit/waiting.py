@@ -26,7 +26,7 @@ def pending(now: RunningCluster, waiting: Iterable[Waiting], *, may_grow: bool) 
     for (ref, ours), several in groups.items():
         first = max(several, key=lambda one: len(one.pods))
         workload = workloads.get(first.owner.key) if first.owner is not None else None
-        pod = now.today.admission.schedulers.again(first.pods[0].pod, workload)
+        pod = now.today.admission.schedulers.for_next_copy(first.pods[0].pod, workload)
         plugin = decisive(pod, first.diagnosis, now.state_today)
         count = sum(len(one.pods) for one in several)
         passes = not ours or (may_grow and not any(_for_long(one, now) for one in several))

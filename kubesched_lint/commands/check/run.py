@@ -33,7 +33,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.policy import autoscaler_of
 from kubesched_lint.engine.model.workload import KINDS, Workload, asked_to_survive, broken_glass_of, is_made_anew
 from kubesched_lint.engine.scenario.mutated import mutated
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.eviction import preempting_priority
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.environments import named_once, said_once
@@ -64,7 +64,7 @@ def check(
         scenes, notes = scenes_of(as_it_runs(after, cluster), after, (cluster, cluster), running=True)
         objects = tuple(beside_running(after.manifests, cluster, after.options.namespace))
         parts = [_Part(scene, _started(scene, objects), rulebook, known) for scene in scenes]
-        moving = [scene for scene in scenes if _may_move_others(scene.after.world)]
+        moving = [scene for scene in scenes if _may_move_others(scene.after.scenario)]
         ends, why_no_ends = placed(moving)
     names = [part.scene.name for part in parts]
     placements = [(scene.name, end) for scene, end in zip(moving, ends, strict=True) if end is not None]
@@ -81,7 +81,7 @@ def check(
         nodes=named_once((((name,), one) for name, end in placements for one in added_changes(*end)), names),
         evictions=named_once((((name,), one) for name, end in placements for one in only_new(*end)), names),
         outside=tuple(dict.fromkeys(one for part in parts for one in part.outside())),
-        mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.world)}.values()),
+        mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.scenario)}.values()),
         missing=tuple(_unknown_for_gaps(started, cluster)),
         notes=(
             *notes,
@@ -149,18 +149,18 @@ class _Part:
         yield from scaled_outside(self.scene.after.written)
 
 
-def scaled_outside(world: World) -> Iterator[ScaledOutside]:
+def scaled_outside(scenario: Scenario) -> Iterator[ScaledOutside]:
     """Yield the workloads of the manifests whose number of pods an autoscaler or somebody else sets in the cluster."""
-    assert world.cluster is not None, "what runs is in a cluster"
-    live_ones = world.cluster.inventory.autoscalers  # one that this apply brings has scaled nothing yet
+    assert scenario.cluster is not None, "what runs is in a cluster"
+    live_ones = scenario.cluster.inventory.autoscalers  # one that this apply brings has scaled nothing yet
     scalers = {(a.target.kind, a.namespace, a.target.name): a for a in live_ones}
-    for workload in world.manifests.workloads:
-        live = world.cluster.running.live(workload)
+    for workload in scenario.manifests.workloads:
+        live = scenario.cluster.running.live(workload)
         if live is None or not live.stays or live.kind == "Pod":
             continue
         scaler = autoscaler_of(workload, scalers)
         by = "" if scaler is None else str(scaler.ref)
-        by = by or world.cluster.scaled_by.get(workload.ref, "")
+        by = by or scenario.cluster.scaled_by.get(workload.ref, "")
         written = workload.replicas if workload.replicas_written else None
         if by and live.replicas != written:
             yield ScaledOutside(workload.ref, live.replicas, written, by, is_automatic=scaler is not None)
@@ -187,12 +187,12 @@ def _refused(change: ObjectChange, written: Workload) -> Severity | None:
     return Severity.WARNING if written.kind == "Job" else Severity.ERROR
 
 
-def _may_move_others(world: World) -> bool:
+def _may_move_others(scenario: Scenario) -> bool:
     """Return whether new pods may make pools add nodes, or evict pods: else no placement has to show how."""
-    assert world.cluster is not None, "what runs is in a cluster"
-    least = min((bound.pod.priority or 0 for bound in world.cluster.inventory.pods), default=inf)
-    pods = (world.member(workload).pod for workload in world.manifests.workloads)
-    return bool(world.pools) or any(preempting_priority(pod) > least for pod in pods)
+    assert scenario.cluster is not None, "what runs is in a cluster"
+    least = min((bound.pod.priority or 0 for bound in scenario.cluster.inventory.pods), default=inf)
+    pods = (scenario.member(workload).pod for workload in scenario.manifests.workloads)
+    return bool(scenario.pools) or any(preempting_priority(pod) > least for pod in pods)
 
 
 def _is_told(cell: Cell) -> bool:
@@ -219,7 +219,7 @@ def _simulated(scene: Scene, refs: Collection[ObjectRef]) -> SimulationReport:
 def _linted(scene: Scene, rulebook: Rulebook) -> Report:
     side = scene.after
     try:
-        return report_on(side.once.manifests, side.cluster, (), side.once.options, rulebook, world=side.written)
+        return report_on(side.once.manifests, side.cluster, (), side.once.options, rulebook, scenario=side.written)
     except work.OutOfWorkError:
         return Report()  # the cells say what is not established
 

@@ -12,7 +12,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.running_set import running_set
 
 
@@ -27,10 +27,10 @@ def with_targets(after: Version, cluster: Cluster) -> Version:
     return replace(after, manifests=replace(after.manifests, inventory=inventory))
 
 
-def touched(world: World, objects: Sequence[ObjectChange]) -> Iterator[ObjectRef]:
+def touched(scenario: Scenario, objects: Sequence[ObjectChange]) -> Iterator[ObjectRef]:
     """Yield the workloads of the manifests whose autoscaler or budget is among the changed ``objects``."""
     changed = {change.object for change in objects}
-    ours = world.manifests
+    ours = scenario.manifests
     part = Inventory(
         autoscalers=tuple(one for one in ours.autoscalers if one.ref in changed),
         budgets=tuple(

@@ -55,7 +55,7 @@ def certain_obstacles(now: RunningCluster, targets: Sequence[str], *, force: boo
 
 
 def _kept(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
-    for bound in now.world.objects.pods if now.world.cluster is None else now.world.cluster.inventory.pods:
+    for bound in now.scenario.objects.pods if now.scenario.cluster is None else now.scenario.cluster.inventory.pods:
         if bound.node in targets and bound.kept_by_finalizers and not bound.outlasts_drains:
             yield Obstacle(FINALIZER, _ref(bound), STUCK, (bound.node,))
 
@@ -81,7 +81,7 @@ def _bare_pods(now: RunningCluster) -> Iterator[tuple[BoundPod, Workload | None]
 def _refused(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
     for it in now.refused:
         nodes = tuple(dict.fromkeys(bound.node for bound in it.running_pods if bound.node in targets))
-        decision = now.world.admission.decision(it.workload)
+        decision = now.scenario.admission.decision(it.workload)
         if nodes and it.workload.kind != "DaemonSet":
             message = "" if decision.refusal is None else decision.refusal.message
             why = "the API server refuses new pods of this workload, so an evicted pod does not come back"

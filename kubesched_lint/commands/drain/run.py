@@ -41,11 +41,11 @@ from kubesched_lint.engine.controllers.bounds import unknown_scale
 from kubesched_lint.engine.events.limits import MOST_IN_COURSE, MOST_PODS
 from kubesched_lint.engine.model.pod import knows_scheduler
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.lacks import emptiness
 from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.over_time import which_matters
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 from kubesched_lint.engine.scenario.pods.pod_labels import not_followed
+from kubesched_lint.engine.verdicts.missing_facts import emptiness
 from kubesched_lint.explaining.pending import agreement
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -191,7 +191,7 @@ class Planner:
             search = Smallest(self._now, self._targets, self._rules, self._effort.states)
             smallest = work.tried(search.obstacles, None)
             obstacles = smallest or _one_each(_as_far_as_followed(where_it_ends(self._any, self._targets))[0])
-            is_elastic = self._now.world.is_elastic or bool(self._now.world.pools)
+            is_elastic = self._now.scenario.is_elastic or bool(self._now.scenario.pools)
             return self._impossible(
                 obstacles, TODAY if is_elastic else PROVEN, is_smallest=bool(smallest) and search.is_sound
             )
@@ -270,8 +270,8 @@ class Planner:
         yield "nobody creates or changes anything else meanwhile, and no autoscaler adds a node"
         if any(workload.kind == "Job" for workload in workloads(self._now)):
             yield "no pod of a Job ends meanwhile"
-        world = self._now.world
-        followed = (world.member(self._now.simulated.workloads[number]) for number in self._now.members)
+        scenario = self._now.scenario
+        followed = (scenario.member(self._now.simulated.workloads[number]) for number in self._now.members)
         yield from dict.fromkeys(premise for it in followed for premise in pod_premises(it))
         if self._now.preempts:
             yield "pods preempt as the default scheduler does it, and victims are gone at once"
@@ -280,7 +280,7 @@ class Planner:
         others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
         if others:
             yield f"{first_few(others)} {plural(len(others), 'makes', 'make')} lost pods again as they are"
-        if absent := emptiness(world, ("PodDisruptionBudget", "disruption budgets")):
+        if absent := emptiness(scenario, ("PodDisruptionBudget", "disruption budgets")):
             yield absent
         if self._now.deploys:
             yield "the manifests are deployed first: the cluster file shows none of their pods"
@@ -323,7 +323,7 @@ def _unknown_of_card(workload: Workload) -> str:
 
 def _missing(now: RunningCluster) -> Iterator[str]:
     """Yield facts without which nothing is established."""
-    cluster, simulated = now.world.cluster, now.simulated
+    cluster, simulated = now.scenario.cluster, now.simulated
     for gap in cluster.gaps if cluster is not None else ():
         yield f"the snapshot has a gap: {gap}"
     for number, key in not_followed(simulated.workloads).items():
@@ -336,7 +336,7 @@ def _missing(now: RunningCluster) -> Iterator[str]:
             yield f"how the scheduler {pod.scheduler_name} places the pods of {simulated.workloads[number]} is unknown"
         if pod.group:
             yield f"{simulated.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone is unknown"
-        if simulated.need_devices((number,)) and which_matters(now.world):
+        if simulated.need_devices((number,)) and which_matters(now.scenario):
             yield f"{simulated.workloads[number]} claims devices: which ones its next pods get is unknown"
     followed = (*(simulated.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
     yield from filter(None, (unknown_scale(workload, simulated.objects.budgets) for workload in followed))

@@ -18,8 +18,8 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Custom, Workload
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.refused import accepted, what_is_refused
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
@@ -36,7 +36,7 @@ class RunningCluster:
     """
 
     def __init__(self, manifests: ManifestSet, cluster: Cluster, options: Options) -> None:
-        written = World(manifests.inventory, cluster, manifests.premises(options))
+        written = Scenario(manifests.inventory, cluster, manifests.premises(options))
         self.rejected = what_is_refused(written)
         """What the API server refuses, which the drain does not meet."""
         applied = accepted(written).manifests
@@ -48,9 +48,11 @@ class RunningCluster:
         self.absent = () if self.deploys else tuple(w for w in applied.workloads if w.key not in known)
         ours = tuple(w for w in applied.workloads if self.deploys or w.key in known)
         inventory = _one_each(replace(applied, workloads=ours).over(live))
-        self.world = World(inventory, cluster, manifests.premises(options))
-        self.simulated: SimulatedSet = simulated_set_of(self.world).created
-        self.refused = tuple(self.world.member(w) for w in inventory.workloads if not self.world.member(w).is_created)
+        self.scenario = Scenario(inventory, cluster, manifests.premises(options))
+        self.simulated: SimulatedSet = simulated_set_of(self.scenario).created
+        self.refused = tuple(
+            self.scenario.member(w) for w in inventory.workloads if not self.scenario.member(w).is_created
+        )
         self.members = tuple(i for i in range(len(self.simulated.workloads)) if self.deploys or self._runs(i))
 
     def _runs(self, number: int) -> bool:

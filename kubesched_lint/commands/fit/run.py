@@ -19,16 +19,16 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import Added
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Copies, Placing
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.engine.scheduler.framework import diagnose, message
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.explaining.refused import refused_objects, sentence
@@ -94,24 +94,26 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     """
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
-    it = World(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
-    refused = refused_objects(it.world).get(workload.source)
+    it = Scenario(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
+    refused = refused_objects(it.scenario).get(workload.source)
     if refused is not None:
         raise ValueError(f"the API server refuses {workload}: {sentence(refused)}")
-    refusal = it.world.admission.decision(workload).refusal
+    refusal = it.scenario.admission.decision(workload).refusal
     if refusal is not None:
         raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")
     more = _more_like(it)
-    world = it.world.with_workloads((more,))
+    scenario = it.scenario.with_workloads((more,))
     with work.within(MOST_STEPS):
-        today = _Counting(world.without_pools, more)
+        today = _Counting(scenario.without_pools, more)
         counts = today.counts()
         placed, binds = work.tried(lambda: today.placed(counts), (counts.certain, ""))
-        names = list(_groups(world.without_pools))
-        groups = dict(_alone(world.without_pools, more, names[:MOST_PLACES]))
-        pools = work.tried(lambda: _on_pools(world, more, counts.least), None, 1) if world.pools else None
-    assumes = (*_assumes(world, premises), *mutation_notes(it.world))
-    left_out = tuple(_left_out(today, placed, len(names) - len(groups), misses_pools=bool(world.pools) and not pools))
+        names = list(_groups(scenario.without_pools))
+        groups = dict(_alone(scenario.without_pools, more, names[:MOST_PLACES]))
+        pools = work.tried(lambda: _on_pools(scenario, more, counts.least), None, 1) if scenario.pools else None
+    assumes = (*_assumes(scenario, premises), *mutation_notes(it.scenario))
+    left_out = tuple(
+        _left_out(today, placed, len(names) - len(groups), misses_pools=bool(scenario.pools) and not pools)
+    )
     return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), assumes, left_out)
 
 
@@ -134,17 +136,17 @@ def _more_like(it: Member) -> Workload:
     """
     workload, running = it.workload, it.running_pods
     labels = running[-1].pod.labels if running and workload.kind != "StatefulSet" else workload.pod.labels
-    pod = replace(it.world.admission.pod_of(workload), labels=labels, preemption_policy="Never")
+    pod = replace(it.scenario.admission.pod_of(workload), labels=labels, preemption_policy="Never")
     kind = workload.kind if workload.kind == "StatefulSet" else "Deployment"
     return replace(workload, kind=kind, name=f"{workload.name}-more", pod=pod, suspended="", custom=None)
 
 
 class _Counting:
-    """Counts pods of the only workload of a world."""
+    """Counts pods of the only workload of a scenario."""
 
-    def __init__(self, world: World, workload: Workload) -> None:
-        self._it = world.member(workload)
-        self._simulated = simulated_set_of(world)
+    def __init__(self, scenario: Scenario, workload: Workload) -> None:
+        self._it = scenario.member(workload)
+        self._simulated = simulated_set_of(scenario)
         self.is_cut = False
         """Whether the least may be too small, because there was too much to count."""
 
@@ -185,7 +187,7 @@ class _Counting:
         most = counts.most
         if most > MOST_PODS_TRIED:
             return counts.certain, ""
-        state = lasting_state(self._it.world)
+        state = lasting_state(self._it.scenario)
         with state.undone():
             copies = Copies(self._it.pod, self._it.workload.selector, most + 1)
             Placing([copies], state).run()
@@ -194,22 +196,22 @@ class _Counting:
             return most + 1 - copies.left, message(diagnose(self._it.pod, state))
 
 
-def _alone(world: World, workload: Workload, groups: Sequence[_Group]) -> Iterator[tuple[str, Counts]]:
+def _alone(scenario: Scenario, workload: Workload, groups: Sequence[_Group]) -> Iterator[tuple[str, Counts]]:
     """Yield what fits in each group if all pods must go there, until the work for it has reached its limit."""
     for number, (name, key, value) in enumerate(groups):
         pod = replace(workload.pod, node_selector={**workload.pod.node_selector, key: value})
         pinned = replace(workload, pod=pod)
-        manifests = replace(world.manifests, workloads=(pinned,))
-        counting = _Counting(world.with_manifests(manifests), pinned)
+        manifests = replace(scenario.manifests, workloads=(pinned,))
+        counting = _Counting(scenario.with_manifests(manifests), pinned)
         counts = work.tried(counting.counts, None, 2 * (len(groups) - number))
         if counts is None or counting.is_cut:
             return
         yield name, counts
 
 
-def _groups(world: World) -> Iterator[_Group]:
+def _groups(scenario: Scenario) -> Iterator[_Group]:
     """Yield each zone, then each node group; nothing if there is one only, because all nodes are in it."""
-    nodes = world.index.nodes
+    nodes = scenario.index.nodes
     zones = sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels})
     groups = [group.partition("=") for group in sorted({node.group for node in nodes if "=" in node.group})]
     if len(zones) + len(groups) > 1:
@@ -217,10 +219,10 @@ def _groups(world: World) -> Iterator[_Group]:
         yield from ((value, key, value) for key, _, value in groups)
 
 
-def _on_pools(world: World, workload: Workload, today: int) -> OnPools:
+def _on_pools(scenario: Scenario, workload: Workload, today: int) -> OnPools:
     """Return what pools add for more pods than surely fit today."""
     asked = replace(workload, replicas=today + _MORE)
-    plan = growth_plan(world.with_workloads((asked,)))
+    plan = growth_plan(scenario.with_workloads((asked,)))
     fitting = sum(verdict.grown for verdict in plan.verdicts)
     limited = tuple(name for verdict in plan.verdicts for name in verdict.limited)
     return OnPools(
@@ -228,9 +230,9 @@ def _on_pools(world: World, workload: Workload, today: int) -> OnPools:
     )
 
 
-def _assumes(world: World, premises: Premises) -> Iterator[str]:
+def _assumes(scenario: Scenario, premises: Premises) -> Iterator[str]:
     yield "nobody is evicted for the new pods"
     yield "only pods that run take room"
-    if not world.knows_running_pods:
+    if not scenario.knows_running_pods:
         yield "the cluster file shows none that run, so the nodes are empty"
-    yield from not_modelled(premises.kubernetes_version, world.cluster.server_version if world.cluster else "")
+    yield from not_modelled(premises.kubernetes_version, scenario.cluster.server_version if scenario.cluster else "")

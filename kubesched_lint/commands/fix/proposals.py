@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.fix.workspace import Workspace
 from kubesched_lint.engine.base.places import Location, ObjectRef, Path, Span
 from kubesched_lint.engine.base.text import joined
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, is_fixed
 from kubesched_lint.findings import Edit, Finding, Fix
 from kubesched_lint.linter.proposed import proposed, source_of
@@ -79,9 +79,9 @@ def key_of(judged: RuleResult, remedy: Remedy) -> tuple[Subject, Path, str]:
     return subject_of(judged.finding), judged.hazard.at, remedy.title
 
 
-def remedies(judged: RuleResult, world: World) -> Iterator[Remedy]:
+def remedies(judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
     """Yield the remedies that the rule's fix proposes, the best first; one that the API server may refuse is unsafe."""
-    for remedy in proposed(judged, world):
+    for remedy in proposed(judged, scenario):
         source = remedy.source or source_of(judged)
         kind = source.kind if isinstance(source, Document) else ""
         if not remedy.is_new and any(is_fixed(kind, change) for change in remedy.changes):

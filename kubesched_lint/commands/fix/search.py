@@ -33,8 +33,8 @@ from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.engine.base.text import SHOWN, many
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.worlds import without_transient
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.scenarios import without_transient
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Finding, Fix, Report, Severity
 from kubesched_lint.linter.causes import number_of
@@ -162,7 +162,7 @@ class _State(Struct, frozen=True, dict=True):
 
     workspace: Workspace
     judged: tuple[RuleResult, ...]
-    world: World
+    scenario: Scenario
     open: tuple[Finding, ...]
     all_open: tuple[Finding, ...]
     """The open findings of the selected rules and of all rules of the default profile."""
@@ -299,7 +299,7 @@ class _FixSearch:
         return _State(
             workspace,
             judged,
-            World(manifests.inventory, self._lasting, manifests.premises(self._options)),
+            Scenario(manifests.inventory, self._lasting, manifests.premises(self._options)),
             tuple(f for f in own.findings if f.suppressed is None),
             tuple(f for f in every.findings if f.suppressed is None),
             len(every.errors),
@@ -343,7 +343,7 @@ class _FixSearch:
             finding = judged.finding
             if not judged.rule.fix or subject_of(finding) not in self._wanted or placed(finding) not in is_open:
                 continue
-            for remedy in sorted(self._remedies(judged, state.world), key=lambda remedy: not remedy.safe):
+            for remedy in sorted(self._remedies(judged, state.scenario), key=lambda remedy: not remedy.safe):
                 source = remedy.source or source_of(judged)
                 if (remedy.safe or unsafe) and self._may_help(key_of(judged, remedy)):
                     if isinstance(source, Document):
@@ -353,10 +353,10 @@ class _FixSearch:
     def _may_help(self, key: tuple[Subject, Path, str]) -> bool:
         return key not in self._tried and self._failed.get(key) != self._helped
 
-    def _remedies(self, judged: RuleResult, world: World) -> Iterator[Remedy]:
+    def _remedies(self, judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
         """Yield the remedies of the rule's fix. If the fix raises, the finding stays and a message says so."""
         try:
-            yield from islice(remedies(judged, world), MOST_REMEDIES)
+            yield from islice(remedies(judged, scenario), MOST_REMEDIES)
         except Exception as error:
             words = f"the fix of {judged.rule.slug} failed with"
             refusal = _Refusal(judged.finding.location, f"{type(error).__name__}: {error}", words)

@@ -22,7 +22,7 @@ from kubesched_lint.engine.placing.coming import created_pods
 from kubesched_lint.engine.placing.placing import Placing
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.others.running import lasting_state
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scheduler.framework import static_reach
 from kubesched_lint.explaining.grouping import grouping_key
 from kubesched_lint.findings import Finding
@@ -91,24 +91,24 @@ class ClusterDiagram(Struct, frozen=True):
 
 
 def diagram(
-    world: World, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()
+    scenario: Scenario, findings: Sequence[Finding], today: Sequence[Node] = (), added: Sequence[Node] = ()
 ) -> ClusterDiagram:
-    """Return the diagram of ``world``, which has no pools and no transient states of nodes.
+    """Return the diagram of ``scenario``, which has no pools and no transient states of nodes.
 
     ``today`` are the nodes with their transient states, ``added`` the nodes that pools add. If there are too many
     groups, only the largest are drawn, and a note says so.
     """
-    workloads = world.as_deployed
+    workloads = scenario.as_deployed
     place = {workload.ref: i for i, workload in enumerate(workloads)}
     focuses = tuple(_focuses(findings, workloads, place))
-    reach = {f.workload: _reach(world.member(workloads[f.workload])) for f in focuses if f is not None}
-    grouping = grouping_key((world.member(workload).pod for workload in workloads), world.index)
+    reach = {f.workload: _reach(scenario.member(workloads[f.workload])) for f in focuses if f is not None}
+    grouping = grouping_key((scenario.member(workload).pod for workload in workloads), scenario.index)
     keys = sorted({f.key for f in focuses if f is not None and f.key} - {HOSTNAME, grouping})
-    placed, waiting, notes = _placed(world)
+    placed, waiting, notes = _placed(scenario)
     marks = {n.name: mark for n in today if (mark := _transient(n))} | {n.name: "to be added" for n in added}
-    few = len(world.index.nodes) <= MOST_DRAWN
+    few = len(scenario.index.nodes) <= MOST_DRAWN
     members: dict[tuple[object, ...], list[int]] = {}
-    for i, node in enumerate(world.index.nodes):
+    for i, node in enumerate(scenario.index.nodes):
         alike = (
             node.labels.get(grouping, ""),
             marks.get(node.name) or _transient(node),
@@ -121,17 +121,17 @@ def diagram(
         members.setdefault(alike, []).append(i)
     folded = sorted(members.values(), key=lambda its: (-len(its), its[0]))
     drawn, left = folded[: 5 * MOST_DRAWN], folded[5 * MOST_DRAWN :]
-    drawn.sort(key=lambda its: (world.index.nodes[its[0]].labels.get(grouping, ""), its[0]))
+    drawn.sort(key=lambda its: (scenario.index.nodes[its[0]].labels.get(grouping, ""), its[0]))
     if left:
         notes = (*notes, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
-    running = _others(world)
+    running = _others(scenario)
     return ClusterDiagram(
         tuple(workload.ref for workload in workloads),
-        tuple(_group(its, world.index.nodes, grouping, marks, placed, running) for its in drawn),
+        tuple(_group(its, scenario.index.nodes, grouping, marks, placed, running) for its in drawn),
         grouping,
         {number: tuple(levels[its[0]] for its in drawn) for number, levels in reach.items()},
         {number: _tally(levels) for number, levels in reach.items()},
-        {f: _domains(f, reach[f.workload], world) for f in focuses if f is not None and f.key},
+        {f: _domains(f, reach[f.workload], scenario) for f in focuses if f is not None and f.key},
         focuses,
         waiting,
         notes,
@@ -183,10 +183,10 @@ def _reach(it: Member) -> tuple[str, ...]:
     pod = it.pod
     if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
-    matching, tolerated, usable = static_reach(pod, it.world.index)
+    matching, tolerated, usable = static_reach(pod, it.scenario.index)
     return tuple(
         USABLE if holds(usable, i) else FULL if holds(tolerated, i) else TAINTED if holds(matching, i) else UNMATCHED
-        for i in range(len(it.world.index))
+        for i in range(len(it.scenario.index))
     )
 
 
@@ -194,8 +194,8 @@ def _tally(levels: Sequence[str]) -> Mapping[str, int]:
     return {level: levels.count(level) for level in (USABLE, FULL, TAINTED, UNMATCHED)}
 
 
-def _domains(focus: Highlight, levels: Sequence[str], world: World) -> tuple[Domain, ...]:
-    index = world.index
+def _domains(focus: Highlight, levels: Sequence[str], scenario: Scenario) -> tuple[Domain, ...]:
+    index = scenario.index
     domains = {**index.domains(focus.key), "": index.all & ~index.with_key(focus.key)}
     return tuple(
         Domain(value, nodes.bit_count(), sum(1 for i in positions(nodes) if levels[i] == USABLE))
@@ -207,19 +207,19 @@ def _domains(focus: Highlight, levels: Sequence[str], world: World) -> tuple[Dom
 # --- pods -------------------------------------------------------------------------------------------------------------
 
 
-def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[WaitingPods, ...], tuple[str, ...]]:
+def _placed(scenario: Scenario) -> tuple[list[tuple[tuple[int, int], ...]], tuple[WaitingPods, ...], tuple[str, ...]]:
     """Return per node its (workload, number of pods); the pending pods; and notes."""
-    nodes = len(world.index)
-    wanted = pods_of_the_set(world)
+    nodes = len(scenario.index)
+    wanted = pods_of_the_set(scenario)
     if wanted * nodes > MOST_WORK:
         nothing: list[tuple[tuple[int, int], ...]] = [()] * nodes
         return nothing, (), (f"pods are not drawn: placing {wanted:,} on {nodes:,} nodes would take too long",)
     counts: list[dict[int, int]] = [{} for _ in range(nodes)]
     left: dict[int, tuple[int, str]] = {}
-    place = {workload: number for number, workload in enumerate(world.as_deployed)}
-    state = lasting_state(world)
+    place = {workload: number for number, workload in enumerate(scenario.as_deployed)}
+    state = lasting_state(scenario)
     with state.undone():
-        placing = Placing(list(created_pods(world)), state, seed=1).run()
+        placing = Placing(list(created_pods(scenario)), state, seed=1).run()
         for placement, one in placing.placed.items():
             at, workload = counts[placement.position], place[one.workload]
             at[workload] = at.get(workload, 0) + 1
@@ -232,9 +232,9 @@ def _placed(world: World) -> tuple[list[tuple[tuple[int, int], ...]], tuple[Wait
     return [tuple(at.items()) for at in counts], waiting, (note,) if any(counts) else ()
 
 
-def _others(world: World) -> Mapping[str, int]:
+def _others(scenario: Scenario) -> Mapping[str, int]:
     counts: dict[str, int] = {}
-    for pod in world.other_pods:
+    for pod in scenario.other_pods:
         if pod.node:
             counts[pod.node] = counts.get(pod.node, 0) + 1
     return counts

@@ -12,9 +12,9 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.worlds import grown_world, without_transient
+from kubesched_lint.engine.placing.scenarios import grown_scenario, without_transient
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.refused import accepted
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.options import Options
@@ -65,8 +65,8 @@ def _rows(
 
 
 def _diagram(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
-    world = accepted(World(manifests.inventory, without_transient(cluster), manifests.premises(options)))
-    grown = grown_world(world)
+    scenario = accepted(Scenario(manifests.inventory, without_transient(cluster), manifests.premises(options)))
+    grown = grown_scenario(scenario)
     assert grown.cluster is not None
     added = grown.cluster.inventory.nodes[len(cluster.inventory.nodes) :]
     return diagram(grown.without_pools, findings, cluster.inventory.nodes, added)

@@ -28,9 +28,9 @@ from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by, minor_of
 from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
-from kubesched_lint.engine.placing.worlds import without_transient
+from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.mutated import mutation_notes
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Report, Summary
 from kubesched_lint.linter.lint import lint
@@ -313,21 +313,23 @@ def report_on(
     costs: dict[str, float] | None = None,
     *,
     is_refuting: bool = True,
-    world: World | None = None,
+    scenario: Scenario | None = None,
 ) -> Report:
     """The report of what has been read; ``problem`` is why there is no cluster. Raises UnknownRuleError.
 
     That there is nothing to check is an error of the input, at the first of ``paths``, unless the set is partial.
-    ``rules`` are those to run, by default what the options select; ``costs``, ``is_refuting`` and ``world`` as for
+    ``rules`` are those to run, by default what the options select; ``costs``, ``is_refuting`` and ``scenario`` as for
     ``lint``.
     """
     rules = options.rules(rulebook) if rules is None else rules
     premises = manifests.premises(options)
-    world = world or World(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
-    report, judged = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, world=world)
+    scenario = scenario or Scenario(
+        manifests.inventory, None if cluster is None else without_transient(cluster), premises
+    )
+    report, judged = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, scenario=scenario)
     report = suppress(report, manifests, rulebook, rules, options)
     of_cluster = notes_on(cluster, options, premises)
-    notes = (*set_notes(manifests), *of_cluster, *mutation_notes(world), *report.summary.notes)
+    notes = (*set_notes(manifests), *of_cluster, *mutation_notes(scenario), *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     waived = {(f.rule, f.location, f.message) for f in report.findings if f.suppressed}
     still_open = (j for j in judged if (j.finding.rule, j.finding.location, j.finding.message) not in waived)
@@ -336,7 +338,7 @@ def report_on(
         cluster=cluster.describe(now) if cluster else "",
         notes=notes,
         unreadable_cluster=unreadable,
-        proposes_fixes=is_any_written(still_open, world),
+        proposes_fixes=is_any_written(still_open, scenario),
     )
     summary = with_what_is_not_judged(summary, manifests)
     unchecked = (*skipped_documents(manifests), *report.skipped)

@@ -1,7 +1,7 @@
 """The workloads whose cells a change may touch; the others are not simulated.
 
-Two worlds on the same nodes give a workload the same outcomes if it is in the same group of workloads that can change
-where each other's pods fit (``engine.events.start.groups``), and neither these nor the policies about them have
+Two scenarios on the same nodes give a workload the same outcomes if it is in the same group of workloads that can
+change where each other's pods fit (``engine.events.start.groups``), and neither these nor the policies about them have
 changed.
 """
 
@@ -17,10 +17,10 @@ from kubesched_lint.engine.events.start.groups import guarded_groups
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import identity
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.placing.worlds import grown_world
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.placing.scenarios import grown_scenario
 from kubesched_lint.engine.scenario.former import template_differs
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 _OF_NAMESPACE = frozenset({"budgets", "autoscalers", "vertical_autoscalers", "quotas", "limit_ranges", "services"})
 """Fields of an inventory whose objects concern only workloads of their namespace."""
@@ -28,18 +28,18 @@ _OF_NAMESPACE = frozenset({"budgets", "autoscalers", "vertical_autoscalers", "qu
 _NO_POLICIES = frozenset({"workloads", "replica_sets", "nodes", "pods", "allocator"})
 
 
-def affected(before: World, after: World) -> frozenset[ObjectRef]:
-    """Return the workloads of both worlds whose cells may differ; empty if the worlds are equal."""
-    everybody = frozenset(w.ref for world in (before, after) for w in world.manifests.workloads)
+def affected(before: Scenario, after: Scenario) -> frozenset[ObjectRef]:
+    """Return the workloads of both scenarios whose cells may differ; empty if the scenarios are equal."""
+    everybody = frozenset(w.ref for scenario in (before, after) for w in scenario.manifests.workloads)
     policies = list(_changed_policies(before, after))
     changed = frozenset(_changed_workloads(before, after))
     if None in policies:
         return everybody
     if not changed and not policies:
         return frozenset()
-    limited = {quota.namespace for world in (before, after) for quota in world.objects.quotas}
+    limited = {quota.namespace for scenario in (before, after) for quota in scenario.objects.quotas}
     spaces = {*policies, *limited.intersection(ref.namespace for ref in changed)}
-    old, new = simulated_set_of(grown_world(before)), simulated_set_of(grown_world(after))
+    old, new = simulated_set_of(grown_scenario(before)), simulated_set_of(grown_scenario(after))
     if old.nodes != new.nodes:
         return everybody
     ours, theirs = _groups(old), _groups(new)
@@ -54,7 +54,7 @@ def affected(before: World, after: World) -> frozenset[ObjectRef]:
     )
 
 
-def _changed_policies(before: World, after: World) -> Iterator[str | None]:
+def _changed_policies(before: Scenario, after: Scenario) -> Iterator[str | None]:
     """Yield the namespace of each changed object that is no workload; None if it concerns all namespaces."""
     theirs = dict(after.objects.lists())
     for name, ours in before.objects.lists():
@@ -65,8 +65,8 @@ def _changed_policies(before: World, after: World) -> Iterator[str | None]:
             yield from (one.namespace if name in _OF_NAMESPACE else None for one in changed)
 
 
-def _changed_workloads(before: World, after: World) -> Iterator[ObjectRef]:
-    """Yield the workloads that are in one world only, or that scheduling or a rollout may see as different."""
+def _changed_workloads(before: Scenario, after: Scenario) -> Iterator[ObjectRef]:
+    """Yield the workloads that are in one scenario only, or that scheduling or a rollout may see as different."""
     ours, theirs = _by_ref(before.manifests.workloads), _by_ref(after.manifests.workloads)
     yield from ours.keys() ^ theirs.keys()
     reads_images = any(node.images for node in after.nodes)
@@ -90,9 +90,9 @@ def _without_images(workload: Workload) -> Workload:
     return replace(workload, pod=replace(pod, containers=own, init_containers=init))
 
 
-def _may_roll_out(workload: Workload, other: Workload, world: World) -> bool:
+def _may_roll_out(workload: Workload, other: Workload, scenario: Scenario) -> bool:
     """Whether the templates differ in anything, where pods run that a rollout would replace."""
-    if not world.member(other).running_pods:
+    if not scenario.member(other).running_pods:
         return False
     return template_differs(workload, other)
 

@@ -14,7 +14,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.pods.template import changed_fields
 from kubesched_lint.engine.model.inventory import identity
 from kubesched_lint.engine.model.workload import KINDS, ROLLED_OUT, Workload, written_template
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.linter.reading import ManifestSet, ref_of
 from kubesched_lint.sources.manifests.document import Document, location_of
 
@@ -72,7 +72,7 @@ class ObjectChange(Struct, frozen=True):
     """Where the first changed field is written, or the nearest line of one that is gone; None for a whole object."""
 
 
-def workload_changes(before: World, after: World, *, running: bool = False) -> Iterator[ObjectChange]:
+def workload_changes(before: Scenario, after: Scenario, *, running: bool = False) -> Iterator[ObjectChange]:
     """Yield the changed workloads in the order of ``after``, then the removed ones.
 
     With ``running``, ``before`` are the workloads that run in the cluster: its other workloads are not removed, and
@@ -158,7 +158,7 @@ def _live_fields(name: str, running: object, item: object, source: Document) -> 
             yield _field(path, before, after, source)
 
 
-def unseen_templates(before: World, after: World) -> int:
+def unseen_templates(before: Scenario, after: Scenario) -> int:
     """Return the number of running workloads whose template may change in what the snapshot does not hold."""
     running = {workload.ref for workload in before.manifests.workloads}
     members = (after.member(workload) for workload in after.manifests.workloads if workload.ref in running)
@@ -167,7 +167,7 @@ def unseen_templates(before: World, after: World) -> int:
 
 def _is_trimmed(it: Member) -> bool:
     """Whether the cluster holds of its template only what scheduling reads."""
-    return it.world.cluster is not None and it.world.cluster.trims(it.workload)
+    return it.scenario.cluster is not None and it.scenario.cluster.trims(it.workload)
 
 
 def _others(manifests: ManifestSet, namespace: str) -> Mapping[ObjectRef, Document]:
@@ -184,7 +184,7 @@ def _place(workload: Workload) -> Location | None:
     return None if workload.source is None else location_of(workload.source, ())
 
 
-def _changed(old: Workload, new: Workload, before: World, after: World, *, running: bool) -> ObjectChange | None:
+def _changed(old: Workload, new: Workload, before: Scenario, after: Scenario, *, running: bool) -> ObjectChange | None:
     """Return the change of a workload that is there before and after; None if nothing changes."""
     fields = tuple(_fields_of(old, new, before, running=running))
     at = new.pod.path[:-1]
@@ -215,7 +215,7 @@ def _changed(old: Workload, new: Workload, before: World, after: World, *, runni
     return ObjectChange(new.ref, tuple(actions), fields, counted, remark, _place(new), line)
 
 
-def _fields_of(old: Workload, new: Workload, before: World, *, running: bool) -> Iterator[FieldChange]:
+def _fields_of(old: Workload, new: Workload, before: Scenario, *, running: bool) -> Iterator[FieldChange]:
     ours, theirs = old.source, new.source
     if isinstance(ours, Document) and isinstance(theirs, Document) and not running:
         if not ours.is_same_text(theirs):

@@ -1,4 +1,4 @@
-"""The cells, the findings and the placement of both sides, which share one limit of work and what they know of a world.
+"""The cells, findings and placement of both sides, which share one limit of work and what they know of a scenario.
 
 The sides come one after the other, and each has at least the same part of the limit: what is left out on one side only
 compares with nothing.
@@ -24,7 +24,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
 from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, each_once, finding_changes, of_whole_findings
@@ -72,7 +72,7 @@ def linted(
 ) -> Findings:
     """Lint all manifests of both sides: each environment knows the cluster without what only the other side has."""
     if len(scenes) == 1:
-        known: list[tuple[Cluster, World | None]] = [(side.cluster, side.written) for side in scenes[0].sides]
+        known: list[tuple[Cluster, Scenario | None]] = [(side.cluster, side.written) for side in scenes[0].sides]
     else:
         known = [(each, None) for each in clusters_of(before, after, clusters, running=running)]
     if _read_the_same(before, after) and known[0][0] is known[1][0]:
@@ -105,7 +105,7 @@ def placed(scenes: Sequence[Scene]) -> tuple[list[Ends | None], tuple[str, ...]]
         if not scene.touched:
             found.append(None)
             continue
-        resources = resources_of(side.world for side in scene.sides)
+        resources = resources_of(side.scenario for side in scene.sides)
         ends, why_no_ends = _ends(scene, resources, 2 * (len(scenes) - number))
         found.append(ends)
         notes.extend(why_no_ends)
@@ -128,18 +128,21 @@ def _simulated(side: Side, scene: Scene, events: Sequence[str], of_all: int) -> 
     return simulate(once.manifests, side.cluster, once.options, events, effort, only=rows, written=side.written)
 
 
-def _linted(parts: int, side: Version, cluster: Cluster, world: World | None, rulebook: Rulebook) -> Report | None:
-    """Return the findings; None where the work ends before rules run. ``world`` may be that of the manifests."""
+def _linted(
+    parts: int, side: Version, cluster: Cluster, scenario: Scenario | None, rulebook: Rulebook
+) -> Report | None:
+    """Return the findings; None where the work ends before rules run. ``scenario`` may be that of the manifests."""
     manifests, options = side.manifests, side.options
     if manifests.is_empty and not manifests.inventory.workloads:
         return Report()  # everything is created or removed, which is no error
     titled(f"linting {side.name}")
-    if world is not None and (
-        manifests.inventory is not world.manifests or manifests.premises(options).settled(cluster) != world.premises
+    if scenario is not None and (
+        manifests.inventory is not scenario.manifests
+        or manifests.premises(options).settled(cluster) != scenario.premises
     ):
-        world = None
+        scenario = None
     try:
-        return _part(parts, lambda: report_on(manifests, cluster, (), options, rulebook, world=world))
+        return _part(parts, lambda: report_on(manifests, cluster, (), options, rulebook, scenario=scenario))
     except work.OutOfWorkError:
         return None
 
@@ -148,7 +151,7 @@ def _ends(scene: Scene, resources: Sequence[str], parts: int) -> tuple[Ends | No
     """Return one placement of each side; None, and a note that says why, where it is not known what pods get."""
     try:
         old, new = (
-            _part(parts - turn, partial(placement, side.world, resources, scene.changes))
+            _part(parts - turn, partial(placement, side.scenario, resources, scene.changes))
             for turn, side in enumerate(scene.sides)
         )
     except work.OutOfWorkError as reason:

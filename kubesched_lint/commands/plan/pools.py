@@ -22,7 +22,7 @@ from kubesched_lint.engine.cluster.nodepools.templates import templates
 from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL, pool_of
 from kubesched_lint.engine.model.node import HOSTNAME, KARPENTER, ZONE, Node, NodePool, with_kept_labels
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.sources.clusters.terraform import Group, TerraformPools
 from kubesched_lint.sources.manifests.document import location_of
 
@@ -53,7 +53,7 @@ class NodeLoss(Struct, frozen=True):
     environments: tuple[str, ...] = ()
 
 
-def losses(before: World, after: World, subjects: Collection[ObjectRef]) -> Iterator[NodeLoss]:
+def losses(before: Scenario, after: Scenario, subjects: Collection[ObjectRef]) -> Iterator[NodeLoss]:
     """Yield the unchanged or changed workloads that may use fewer of the nodes."""
     old = {w.ref: w for w in before.manifests.workloads}
     for workload in after.manifests.workloads:

@@ -22,9 +22,9 @@ from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import Added
+from kubesched_lint.engine.placing.scenarios import grown_scenario, without_suspended
 from kubesched_lint.engine.placing.trial import SEEDS, tried_and_read
-from kubesched_lint.engine.placing.worlds import grown_world, without_suspended
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 Room = Mapping[tuple[str, str], int]
 """(zone, resource) → free amount: millicores, bytes or a number. The zone is empty for nodes without one."""
@@ -75,18 +75,18 @@ class IdleChange(Struct, frozen=True):
         return f"{many(self.count, 'node')} of pool {self.pool}{f' in {self.zone}' if self.zone else ''}"
 
 
-def resources_of(worlds: Iterable[World]) -> tuple[str, ...]:
+def resources_of(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
     """Return the resources whose room matters to the sets: CPU, memory, pods, and what else pods request."""
-    asked = {r for world in worlds for w in world.manifests.workloads for r in world.member(w).pod.requests}
+    asked = {r for scenario in scenarios for w in scenario.manifests.workloads for r in scenario.member(w).pod.requests}
     return (*_ALWAYS, *sorted(asked.difference(_ALWAYS)))
 
 
-def placement(world: World, resources: Sequence[str], sought: Collection[ObjectRef] = ()) -> Placement:
+def placement(scenario: Scenario, resources: Sequence[str], sought: Collection[ObjectRef] = ()) -> Placement:
     """Return one placement of the set on today's nodes and those that the pools add.
 
     ``sought`` are the workloads whose pods are counted per zone.
     """
-    grown = grown_world(world).without_pools
+    grown = grown_scenario(scenario).without_pools
     trial, (room, idle, zones) = tried_and_read(
         grown,
         Coming(SEEDS[0]),
@@ -97,7 +97,7 @@ def placement(world: World, resources: Sequence[str], sought: Collection[ObjectR
         Eviction(workload.ref, tuple(sorted(f"{bound.pod.namespace}/{bound.name}" for bound in pods)))
         for workload, pods in trial.evicted.items()
     )
-    return Placement(room, evictions, _added(growth_plan(without_suspended(world)).added), idle, zones)
+    return Placement(room, evictions, _added(growth_plan(without_suspended(scenario)).added), idle, zones)
 
 
 def room_changes(before: Room, after: Room) -> Iterator[RoomChange]:
@@ -131,10 +131,10 @@ def idle_changes(before: Placement, after: Placement) -> Iterator[IdleChange]:
             yield IdleChange(pool, zone, count)
 
 
-def _idle(state: ClusterState, world: World) -> Mapping[tuple[str, str], int]:
+def _idle(state: ClusterState, scenario: Scenario) -> Mapping[tuple[str, str], int]:
     """Return (pool, zone) → nodes that an autoscaler makes and that hold pods of DaemonSets and static pods only."""
-    daemons = [(w.namespace, w.selector) for w in world.manifests.workloads if w.kind == "DaemonSet" and w.selector]
-    named = {w.pod.node_name for w in world.manifests.workloads}  # no placement has these pods
+    daemons = [(w.namespace, w.selector) for w in scenario.manifests.workloads if w.kind == "DaemonSet" and w.selector]
+    named = {w.pod.node_name for w in scenario.manifests.workloads}  # no placement has these pods
 
     @cache
     def goes_with_its_node(pod_class: PodClass, owner: str) -> bool:
@@ -154,11 +154,11 @@ def _idle(state: ClusterState, world: World) -> Mapping[tuple[str, str], int]:
 
 
 def _zones(
-    state: ClusterState, world: World, sought: Collection[ObjectRef]
+    state: ClusterState, scenario: Scenario, sought: Collection[ObjectRef]
 ) -> Iterator[tuple[ObjectRef, tuple[int, ...]]]:
     """Yield the pods per zone of workloads whose pods a selector tells from others; nothing with one zone only."""
     every = sorted(set(filter(None, (node.labels.get(ZONE) for node in state.index.nodes))))
-    chosen = {w.ref: w.selector for w in world.manifests.workloads if w.ref in sought and w.selector}
+    chosen = {w.ref: w.selector for w in scenario.manifests.workloads if w.ref in sought and w.selector}
     if len(every) < 2 or not chosen:
         return
     counts = {ref: dict.fromkeys(every, 0) for ref in chosen}

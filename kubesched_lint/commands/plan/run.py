@@ -32,10 +32,10 @@ from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.placing.worlds import grown_world
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.placing.scenarios import grown_scenario
 from kubesched_lint.engine.scenario.former import rolled_out
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.at_once import AtOnce, at_once, weakened
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.explaining.pending import agreement
@@ -87,7 +87,7 @@ class _Judged(Struct, frozen=True):
 
     def weakened(self, ref: ObjectRef) -> Iterator[tuple[AtOnce, AtOnce]]:
         """Yield losses that may take a larger part of a changed workload at once than before: before, after."""
-        old, new = (list(_at_once(side.world, ref)) for side in self.scene.sides)
+        old, new = (list(_at_once(side.scenario, ref)) for side in self.scene.sides)
         yield from weakened(old, new)
 
     def open(self) -> frozenset[ObjectRef]:
@@ -101,22 +101,22 @@ class _Judged(Struct, frozen=True):
         side = self.scene.after
         versions = [*not_modelled(side.once.options.kubernetes_version, side.cluster.server_version)]
         both = [note for note in new if note in old and note not in versions]
-        return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.world.premises)]
+        return [*both, *simulated, *agreement(self.scene.after.cluster, self.scene.after.scenario.premises)]
 
     def notes(self) -> Iterator[str]:
         yield from self.scene.left_out
         if self.rows[1] is not None:
             yield from self.rows[1].notes
         if self.running:
-            yield from about_running(self.scene.before.world, self.scene.after.world)
+            yield from about_running(self.scene.before.scenario, self.scene.after.scenario)
         if self.rows[1] is None:
             side = self.scene.after
             yield from not_modelled(side.once.options.kubernetes_version, side.cluster.server_version)
-            yield from agreement(side.cluster, side.world.premises)
+            yield from agreement(side.cluster, side.scenario.premises)
 
 
-def _at_once(world: World, ref: ObjectRef) -> Iterator[AtOnce]:
-    simulated = simulated_set_of(grown_world(world))
+def _at_once(scenario: Scenario, ref: ObjectRef) -> Iterator[AtOnce]:
+    simulated = simulated_set_of(grown_scenario(scenario))
     for number, workload in enumerate(simulated.workloads):
         if workload.ref == ref:
             yield from at_once(simulated.member(number))

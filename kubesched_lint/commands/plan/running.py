@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.revisions import live_replicas
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.running_set import running_set
 
 RUNNING = "what runs in the cluster"
@@ -38,7 +38,7 @@ def _by_its_pods(workload: Workload, cluster: Cluster) -> Workload | None:
     return replace(workload, replicas=replicas, replicas_written=True, source=None)  # what runs was accepted
 
 
-def about_running(before: World, after: World) -> Iterator[str]:
+def about_running(before: Scenario, after: Scenario) -> Iterator[str]:
     unseen = unseen_templates(before, after)
     if unseen:
         whose = many(unseen, "running workload")

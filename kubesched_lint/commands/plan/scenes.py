@@ -20,8 +20,8 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.worlds import without_transient
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.placing.scenarios import without_transient
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.refused import accepted
 from kubesched_lint.linter.alternatives import Alternatives
 from kubesched_lint.linter.environments import Environment, Environments, environments_of, said_once, shared_part
@@ -32,11 +32,11 @@ class Side(Struct, frozen=True):
 
     once: Version
     cluster: Cluster
-    written: World
-    """The world of ``once``, with what the API server refuses; ``simulate`` and ``lint`` know it by now."""
+    written: Scenario
+    """The scenario of ``once``, with what the API server refuses; ``simulate`` and ``lint`` know it by now."""
 
     @property
-    def world(self) -> World:
+    def scenario(self) -> Scenario:
         """The same without what the API server refuses."""
         return accepted(self.written)
 
@@ -185,15 +185,15 @@ def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
         clusters = clusters[0], later
     told += tuple(drift(clusters[0], (versions[1] if running else versions[0]).manifests.inventory.node_pools))
     own = clusters_of(*versions, clusters, running=running)
-    ours, theirs = (Side(side, each, _world(side, each)) for side, each in zip(versions, own, strict=True))
+    ours, theirs = (Side(side, each, _scenario(side, each)) for side, each in zip(versions, own, strict=True))
     found = workload_changes(ours.written, theirs.written, running=running)
     subjects = pair.subjects | (frozenset() if pair.name else {*old, *new})
     changes = {c.object: as_far_as_read(c, *versions) for c in found if c.object in subjects}
     everybody = frozenset({**old, **new})
     is_same = clusters[0] is clusters[1]
-    reached = work.tried(lambda: affected(ours.world, theirs.world), everybody) if is_same else everybody
+    reached = work.tried(lambda: affected(ours.scenario, theirs.scenario), everybody) if is_same else everybody
     touched = (reached & subjects) | changes.keys()
-    lost = () if is_same else tuple(losses(ours.world, theirs.world, subjects))
+    lost = () if is_same else tuple(losses(ours.scenario, theirs.scenario, subjects))
     first = (changes, {loss.object for loss in lost})
     shown = _rows(touched, first, len(clusters[1].inventory.nodes))
     return Scene(pair.name, ours, theirs, subjects, changes, touched, shown, told, pools, lost)
@@ -222,9 +222,9 @@ def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
     return replace(cluster, inventory=replace(inventory, pods=left, workloads=others))
 
 
-def _world(side: Version, cluster: Cluster) -> World:
-    """Return the world that ``simulate`` uses."""
-    return World(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
+def _scenario(side: Version, cluster: Cluster) -> Scenario:
+    """Return the scenario that ``simulate`` uses."""
+    return Scenario(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
 
 
 def _rows(touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int) -> frozenset[ObjectRef]:

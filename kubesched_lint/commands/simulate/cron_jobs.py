@@ -12,9 +12,9 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
+from kubesched_lint.engine.placing.scenarios import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.engine.verdicts.table import Table
 from kubesched_lint.explaining.ends.bad_ends import holds_alone
@@ -25,7 +25,7 @@ _OVERLAP = "one run of every other CronJob is under way"
 
 
 def rows_of_runs(
-    world: World,
+    scenario: Scenario,
     cluster: Cluster,
     effort: Effort,
     prepared: Callable[[SimulatedSet], SimulatedSet],
@@ -33,13 +33,13 @@ def rows_of_runs(
     only: Collection[ObjectRef] | None,
 ) -> Iterator[tuple[Workload, Row]]:
     """Yield each CronJob with its row, which has a number of its own; the other events do not concern a run."""
-    of = cron_runs(world)
+    of = cron_runs(scenario)
     runs = {run.ref: cron_job for cron_job, run in of.items() if only is None or cron_job.ref in only}
     if not runs or RUN not in events:
         return
     short = ((cron_job, Row(0, (cut_short(RUN, cron_job.replicas, work.WHY),))) for cron_job in runs.values())
     found = work.tried(
-        lambda: list(_judged(Table(with_cron_runs(world), cluster, effort, prepared, runs), runs)), None, 2
+        lambda: list(_judged(Table(with_cron_runs(scenario), cluster, effort, prepared, runs), runs)), None, 2
     )
     for cron_job, row in short if found is None else found:  # the rows of all other workloads stand
         shown = _alone(row.cells[0], of)

@@ -16,7 +16,7 @@ from kubesched_lint.engine.answers.event_bounds import NO_NODE
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import Evidence, Severity
 from kubesched_lint.linter.lint import lint
@@ -42,13 +42,13 @@ class Shortage(Struct, frozen=True):
     """Where it holds, if not in all environments that were judged."""
 
 
-def errors_about_placement(manifests: ManifestSet, world: World, options: Options) -> Sequence[RuleResult]:
-    """Return the errors of rules about placement in a world, whatever the user has configured about rules."""
+def errors_about_placement(manifests: ManifestSet, scenario: Scenario, options: Options) -> Sequence[RuleResult]:
+    """Return the errors of rules about placement in a scenario, whatever the user has configured about rules."""
     rules = [
         rule for rule in Rulebook.shipped().select() if rule.about == "placement" and rule.severity is Severity.ERROR
     ]
     plain = replace(options, params={}, severities={}, overrides=())
-    _, judged = lint(manifests, world.cluster, plain, rules, world=world)
+    _, judged = lint(manifests, scenario.cluster, plain, rules, scenario=scenario)
     return [
         one
         for one in judged

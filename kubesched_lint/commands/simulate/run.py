@@ -45,7 +45,7 @@ from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
-from kubesched_lint.engine.placing.worlds import (
+from kubesched_lint.engine.placing.scenarios import (
     amid_rollout,
     without_suspended,
     without_transient,
@@ -54,7 +54,7 @@ from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.runs.skew import Skew, skews
 from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.premises import assumed_account
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.at_once import at_once
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix, Row
 from kubesched_lint.engine.verdicts.table import WHOLE, Table
@@ -93,29 +93,29 @@ def simulate(
     pictured: str = "",
     only: Collection[ObjectRef] | None = None,
     wishes: SimulationOptions | None = None,
-    written: World | None = None,
+    written: Scenario | None = None,
 ) -> SimulationReport:
     """Return the matrix, or its rows for the workloads in ``only``, in each environment of the manifests.
 
-    ``written``: the manifests, each object defined once, on the cluster as below, if the caller has that world already.
-    Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises ValueError
-    for an unknown event, workload, node or label.
+    ``written``: the manifests, each object defined once, on the cluster as below, if the caller has that scenario
+    already. Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises
+    ValueError for an unknown event, workload, node or label.
     """
     asked = _Asked(
         manifests, cluster, options, events, effort or Effort(), pictured, only, wishes or SimulationOptions()
     )
     if written is not None:
-        return _in_world(asked, written)
+        return _in_scenario(asked, written)
     found = environments_of(manifests.inventory, options.together, options.environments)
     if pictured and len(found.each) > 1:
         raise ValueError(f"--picture shows one environment: choose one with --env ({', '.join(found.names)})")
     parts = []
     for turn, one in enumerate(found.each):
         rows = only if len(found.each) == 1 and not one.name else one.subjects.intersection(only or one.subjects)
-        world = World(one.manifests, without_transient(cluster), manifests.premises(options))
+        scenario = Scenario(one.manifests, without_transient(cluster), manifests.premises(options))
         with work.within(work.share(0, len(found.each) - turn)):
             try:
-                part = _in_world(replace(asked, only=rows, chosen=one.notes), world)
+                part = _in_scenario(replace(asked, only=rows, chosen=one.notes), scenario)
             except ValueError as error:
                 raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
         parts.append((one.name, part))
@@ -123,20 +123,22 @@ def simulate(
     return merged(parts, found.notes, background=about_apart)
 
 
-def _in_world(asked: _Asked, written: World) -> SimulationReport:
-    world, nodes = accepted(written), len(asked.cluster.inventory.nodes)
-    limit = _steps(asked.effort, written.manifests, nodes, len(world.pools)) * WHOLE * (1 + len(asked.wishes.suppose))
+def _in_scenario(asked: _Asked, written: Scenario) -> SimulationReport:
+    scenario, nodes = accepted(written), len(asked.cluster.inventory.nodes)
+    limit = (
+        _steps(asked.effort, written.manifests, nodes, len(scenario.pools)) * WHOLE * (1 + len(asked.wishes.suppose))
+    )
     try:
         with work.within(limit):
-            found = _simulated(asked, world)
+            found = _simulated(asked, scenario)
     except work.OutOfWorkError as reason:
-        found = _cut_short(asked, world, f"{reason}: nothing was simulated")
+        found = _cut_short(asked, scenario, f"{reason}: nothing was simulated")
     except ValueError as error:  # such as for the name of a workload that is not there, because it is refused
         raise ValueError("; ".join((str(error), *what_is_refused(written)))) from None
-    return with_refused(found, written, asked.only) if world is not written else found
+    return with_refused(found, written, asked.only) if scenario is not written else found
 
 
-def with_refused(found: SimulationReport, written: World, only: Collection[ObjectRef] | None) -> SimulationReport:
+def with_refused(found: SimulationReport, written: Scenario, only: Collection[ObjectRef] | None) -> SimulationReport:
     """Return the report with the rows of the workloads that the API server refuses, where they were written."""
     why, there = refused_objects(written), len(found.workloads)
     left = [w for w in written.order.workloads if w.source in why]
@@ -196,9 +198,9 @@ def _parts(pod: Pod) -> int:
     return sum(map(len, (*terms, *node_terms, *own)))
 
 
-def _cut_short(asked: _Asked, world: World, reason: str) -> SimulationReport:
+def _cut_short(asked: _Asked, scenario: Scenario, reason: str) -> SimulationReport:
     """Return a report in which every event is unknown."""
-    workloads = tuple(w for w in world.order.workloads if w.kind != "CronJob")
+    workloads = tuple(w for w in scenario.order.workloads if w.kind != "CronJob")
     rows = [
         Row(i, tuple(cut_short(event, w.replicas, reason) for event in asked.events))
         for i, w in enumerate(workloads)
@@ -210,10 +212,10 @@ def _cut_short(asked: _Asked, world: World, reason: str) -> SimulationReport:
     )
 
 
-def _simulated(asked: _Asked, world: World) -> SimulationReport:
+def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     manifests, cluster, effort, wishes = asked.manifests, asked.cluster, asked.effort, asked.wishes
     pictured, only = asked.pictured, asked.only
-    base = Table(world, cluster, effort, wishes.applied, only)
+    base = Table(scenario, cluster, effort, wishes.applied, only)
     simulated = base.simulated
     supposed = tuple(one.event for one in hypotheses(wishes.suppose, simulated))
     own = (*scale_events(simulated.scaled), *supposed)
@@ -222,12 +224,12 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
     wishes.check(simulated)
     rows = base.weighed(events)
     none: Sequence[RuleResult] = ()
-    errors = work.tried(lambda: _errors(manifests, world, asked.options, events), none)
+    errors = work.tried(lambda: _errors(manifests, scenario, asked.options, events), none)
     rows = tuple(with_proofs(rows, simulated.workloads, errors, simulated.running))
-    runs = list(rows_of_runs(world, cluster, effort, wishes.applied, (*events, *supposed), only))
+    runs = list(rows_of_runs(scenario, cluster, effort, wishes.applied, (*events, *supposed), only))
     workloads = (*simulated.workloads, *(cron_job for cron_job, _ in runs))
     of_runs = [replace(row, number=number) for number, (_, row) in enumerate(runs, len(simulated.workloads))]
-    columns = {event: Table(world, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
+    columns = {event: Table(scenario, cluster, effort, partial(wishes.supposing, event), only) for event in supposed}
     matrix = columns.get(pictured, base).matrix
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
     before, after = drawn or (None, None)
@@ -242,7 +244,7 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (*events, *supposed),
         (*rows, *with_proofs(of_runs, workloads, errors, {})),
         tuple(shortages(errors, workloads)),
-        work.tried(lambda: tuple(short_sets(world, frozenset(events))), ()),
+        work.tried(lambda: tuple(short_sets(scenario, frozenset(events))), ()),
         skewed or (),
         before,
         after,
@@ -251,18 +253,20 @@ def _simulated(asked: _Asked, world: World) -> SimulationReport:
         (
             *asked.chosen,
             *manifests.without_pods,
-            *_notes(asked, simulated, world),
+            *_notes(asked, simulated, scenario),
             *remarks(wishes.suppose, simulated),
-            *_pool_notes(without_suspended(world), rows, pictured),
+            *_pool_notes(without_suspended(scenario), rows, pictured),
             *(f"left out: {part}, because {work.WHY}" for part in left_out),
         ),
-        tuple(_background(simulated, world)),
+        tuple(_background(simulated, scenario)),
     )
 
 
-def _errors(manifests: ManifestSet, world: World, options: Options, events: Sequence[str]) -> Sequence[RuleResult]:
+def _errors(
+    manifests: ManifestSet, scenario: Scenario, options: Options, events: Sequence[str]
+) -> Sequence[RuleResult]:
     """Return what rules prove about the events that are asked for, about any workload of the set."""
-    found = errors_about_placement(replace(manifests, inventory=world.manifests), world, options)
+    found = errors_about_placement(replace(manifests, inventory=scenario.manifests), scenario, options)
     return [one for one in found if one.finding.evidence.event in events]
 
 
@@ -279,11 +283,11 @@ def check_events(events: Sequence[str], known: Sequence[str]) -> None:
         raise ValueError(f"unknown event {unknown[0]!r}: one of {', '.join(known)}{hint}")
 
 
-def _pool_notes(world: World, rows: Sequence[Row], pictured: str) -> Iterator[str]:
-    if world.pools:
-        yield from pool_notes(world)
-        if growth_plan(world).nodes:
-            names = [node.name for node in growth_plan(world).nodes]
+def _pool_notes(scenario: Scenario, rows: Sequence[Row], pictured: str) -> Iterator[str]:
+    if scenario.pools:
+        yield from pool_notes(scenario)
+        if growth_plan(scenario).nodes:
+            names = [node.name for node in growth_plan(scenario).nodes]
             yield f"events are simulated with the added nodes: {_first(names)}"
         if any(cell.event == pictured and MEANWHILE in cell.assumes for row in rows for cell in row.cells):
             yield f"pods that wait after {pictured} in the picture fit on nodes that pools add (not drawn)"
@@ -327,24 +331,24 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
     return picture(timeline, timeline.states[0], numbers, key), picture(after, after.states[0], numbers, key)
 
 
-def _background(simulated: SimulatedSet, world: World) -> Iterator[str]:
-    yield from world.node_groups.notes
-    accounts = {account: None for w in simulated.workloads if (account := assumed_account(world, w))}
+def _background(simulated: SimulatedSet, scenario: Scenario) -> Iterator[str]:
+    yield from scenario.node_groups.notes
+    accounts = {account: None for w in simulated.workloads if (account := assumed_account(scenario, w))}
     if accounts:
         yield f"assumed to exist: ServiceAccount {_first(list(accounts))}"
 
 
-def _notes(asked: _Asked, simulated: SimulatedSet, world: World) -> Iterator[str]:
+def _notes(asked: _Asked, simulated: SimulatedSet, scenario: Scenario) -> Iterator[str]:
     cluster = asked.cluster
     yield from not_modelled(asked.options.kubernetes_version, cluster.server_version)
     yield from cluster.notes
     if cluster.has_messages:
-        yield from agreement(cluster, world.premises)
-    yield from _background(simulated, world)
-    left_out = [str(w) for w in world.manifests.workloads if w.kind == "CronJob" and w.suspended]
+        yield from agreement(cluster, scenario.premises)
+    yield from _background(simulated, scenario)
+    left_out = [str(w) for w in scenario.manifests.workloads if w.kind == "CronJob" and w.suspended]
     if left_out:
         yield f"not simulated (suspended): {_first(left_out)}"
-    amid = [str(w) for w in amid_rollout(world)]
+    amid = [str(w) for w in amid_rollout(scenario)]
     if amid:
         yield f"not simulated (paused amid a rollout): {_first(amid)}; their pods stay where they are"
     for number, wanted in simulated.scaled.items():
@@ -356,7 +360,7 @@ def _notes(asked: _Asked, simulated: SimulatedSet, world: World) -> Iterator[str
     kept = [str(w) for w in simulated.workloads if w.suspended and w.replicas]
     if kept:
         yield f"paused: simulated with the running template, not with that of the manifests: {_first(kept)}"
-    yield from mutation_notes(world)
+    yield from mutation_notes(scenario)
     yield from _without_zones(asked.events, simulated)
     if not cluster.resources_known:
         yield "some nodes declare no resources: every request fits there"

@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.engine.placing.together.after_losses import Short, short_after_losses
 from kubesched_lint.engine.scenario.device_premises import set_premises
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 _WHAT = {"node-loss": "node", "zone-loss": "zone"}
 
@@ -35,9 +35,9 @@ class ShortAfterLoss(Struct, frozen=True):
     """Where it holds, if not in all environments that were judged."""
 
 
-def short_sets(world: World, events: Set[str]) -> Iterator[ShortAfterLoss]:
+def short_sets(scenario: Scenario, events: Set[str]) -> Iterator[ShortAfterLoss]:
     """Yield what these events leave short, for every scheduler and every order."""
-    for short in short_after_losses(world) if events & _WHAT.keys() else ():
+    for short in short_after_losses(scenario) if events & _WHAT.keys() else ():
         if short.event in events:
             placed = short.wanted - short.waiting
             yield ShortAfterLoss(
@@ -47,8 +47,8 @@ def short_sets(world: World, events: Set[str]) -> Iterator[ShortAfterLoss]:
                 short.lost,
                 short.waiting,
                 tuple(demand.workload.ref for demand in short.demands),
-                tuple(_premises(short, world)),
-                world.is_elastic,
+                tuple(_premises(short, scenario)),
+                scenario.is_elastic,
             )
 
 
@@ -65,7 +65,7 @@ def _message(short: Short) -> str:
     return f"{when}, at least {short.waiting} of {of} {wait} for {short.because}; the order decides which"
 
 
-def _premises(short: Short, world: World) -> Iterator[str]:
-    yield from set_premises([demand.workload.pod for demand in short.demands], world)
-    if world.is_elastic and world.cluster is not None:
-        yield world.cluster.elastic_premise
+def _premises(short: Short, scenario: Scenario) -> Iterator[str]:
+    yield from set_premises([demand.workload.pod for demand in short.demands], scenario)
+    if scenario.is_elastic and scenario.cluster is not None:
+        yield scenario.cluster.elastic_premise

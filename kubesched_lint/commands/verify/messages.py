@@ -17,20 +17,20 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Unscheduled
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.pending import AGREES, UNTESTED, Waiting, waiting_pods
 from kubesched_lint.linter.reading import ManifestSet
 
 
 def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) -> Iterator[tuple[ObjectRef, Answer]]:
     """Yield per group of pods that the recorded deployment left waiting whether the model has the same message."""
-    after = after_deployment(case, World(manifests.inventory, cluster))
+    after = after_deployment(case, Scenario(manifests.inventory, cluster))
     if after is None:
         return
-    world = World(Inventory(), after)
-    waiting = waiting_pods(world) or ()
+    scenario = Scenario(Inventory(), after)
+    waiting = waiting_pods(scenario) or ()
     before = set(cluster.inventory.pods)
-    state = all_running_pods(world).state
+    state = all_running_pods(scenario).state
     made = [there for there in state.placements() if there.bound not in before]
     for one in waiting:
         if one.verdict != UNTESTED:
@@ -51,26 +51,28 @@ def _answer(one: Waiting, state: ClusterState, made: Sequence[Placement]) -> Ans
     return Answer("message of a waiting pod", agrees, one.theirs, ours, why, explained=then is not None)
 
 
-def after_deployment(case: Mapping[str, Any], world: World) -> Cluster | None:
+def after_deployment(case: Mapping[str, Any], scenario: Scenario) -> Cluster | None:
     """Return the cluster with the pods where the record of a deployment has them, and with the messages of the others.
 
     None if there is no record, if the cluster had not settled, or if pods have claims: a record does not tell which
     volumes were bound. Nor does it tell for which nodes pods of a DaemonSet wait, so these are left out.
     """
-    assert world.cluster is not None
-    deploy, live = case.get("deploy"), world.cluster.inventory
+    assert scenario.cluster is not None
+    deploy, live = case.get("deploy"), scenario.cluster.inventory
     if deploy is None or deploy.get("quiet"):
         return None
     recorded = {ref_named(name): seen for name, seen in deploy["workloads"].items()}
-    ours = {workload.ref: world.member(workload) for workload in world.manifests.workloads}
-    if any(m.pod.volumes or needs_devices(m.workload.pod, world) or m.workload.claim_templates for m in ours.values()):
+    ours = {workload.ref: scenario.member(workload) for workload in scenario.manifests.workloads}
+    if any(
+        m.pod.volumes or needs_devices(m.workload.pod, scenario) or m.workload.claim_templates for m in ours.values()
+    ):
         return None
     kept = [bound for bound in live.pods if bound.owner or bound.terminating or _is_still_there(bound, recorded)]
     made = [bound for ref in ours.keys() & recorded.keys() for bound in _pods(ours[ref].pod, ref, recorded[ref])]
     names = {(bound.namespace, bound.name) for bound in made}
     pods = (*(bound for bound in kept if (bound.namespace, bound.name) not in names), *made)
-    workloads = (*(w for w in live.workloads if w.ref not in ours), *world.manifests.workloads)
-    return replace(world.cluster, inventory=replace(live, pods=pods, workloads=workloads))
+    workloads = (*(w for w in live.workloads if w.ref not in ours), *scenario.manifests.workloads)
+    return replace(scenario.cluster, inventory=replace(live, pods=pods, workloads=workloads))
 
 
 def _is_still_there(bound: BoundPod, recorded: Mapping[ObjectRef, Mapping[str, Any]]) -> bool:

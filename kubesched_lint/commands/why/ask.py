@@ -27,19 +27,19 @@ from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import TODAY
-from kubesched_lint.engine.placing.lacks import fate_of_group, lacks_of
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Copies, Placing
-from kubesched_lint.engine.placing.worlds import with_known_growth
+from kubesched_lint.engine.placing.scenarios import with_known_growth
 from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
 from kubesched_lint.engine.scenario.premises import assumed_account
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scenario.storage.claims import storage_to_be, without_unknown_storage
-from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.engine.scheduler.framework import diagnose
+from kubesched_lint.engine.verdicts.missing_facts import fate_of_group, lacks_of
 from kubesched_lint.explaining.crowding.beside import Turn, place_rest
 from kubesched_lint.explaining.pending import agreement
 from kubesched_lint.explaining.pool_notes import verdict_note
@@ -127,7 +127,7 @@ def _answer(question: Question, manifests: Inventory, cluster: Cluster) -> Expla
     subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
     ours = (workload.source for workload in manifests.workloads if workload is subject.workload)
     once, chosen = one_of_each(manifests, next(ours, None))
-    written = World(once, cluster, question.premises)
+    written = Scenario(once, cluster, question.premises)
     refused = refused_objects(written)
     why = refused.get(subject.workload.source) if subject.workload is not None else None
     if why is not None:
@@ -154,26 +154,26 @@ def _copy(
     subject: NamedObject, workload: Workload, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """Return the explanation for the next pod of a workload, after its earlier replicas and the rest of the set."""
-    world = World(manifests, cluster, question.premises)
-    running = world.member(workload).running_pods
-    decision = world.admission.decision(workload)
+    scenario = Scenario(manifests, cluster, question.premises)
+    running = scenario.member(workload).running_pods
+    decision = scenario.admission.decision(workload)
     if decision.refusal is not None:
         refusal = decision.refusal
         notes = [f"assumed: {premise}" for premise in refusal.assumes]
         message = refusal.answer_to(workload)
         return Explanation(str(subject), (), message=message, notes=tuple(notes), not_created=True)
-    lacks = lacks_of(world.member(workload))
-    workload = without_unknown_storage(world.member(workload))
+    lacks = lacks_of(scenario.member(workload))
+    workload = without_unknown_storage(scenario.member(workload))
     away = () if question.keep_running else running
-    state = _state(world, question, away)
-    state.storage = storage_to_be(world)
-    pod = world.member(workload).pod
+    state = _state(scenario, question, away)
+    state.storage = storage_to_be(scenario)
+    pod = scenario.member(workload).pod
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
-    notes += _notes(world, workload, pod, running, question)
-    notes += _of_pools(with_known_growth(world).member(workload))
-    notes += [f"assumed: {premise}" for premise in pod_premises(world.member(workload))]
-    notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, world)])]
-    group, of_groups = _of_gangs(world, workload) if gangs_of(world) else (None, [])
+    notes += _notes(scenario, workload, pod, running, question)
+    notes += _of_pools(with_known_growth(scenario).member(workload))
+    notes += [f"assumed: {premise}" for premise in pod_premises(scenario.member(workload))]
+    notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, scenario)])]
+    group, of_groups = _of_gangs(scenario, workload) if gangs_of(scenario) else (None, [])
     fate = fate_of_group(pod.group)
     answered = group is not None or any(fate in note for note in of_groups)
     left = [lack for lack in lacks if not answered or lack.text != fate]
@@ -181,9 +181,9 @@ def _copy(
     notes += of_groups
     notes += _profile_note(pod)
     if workload.kind == "DaemonSet":
-        return _daemon(str(subject), world.member(workload), state, question, notes)
-    earlier = _Earlier(_Copies(workload, world, state), state, owner_selector(workload, pod.labels), question)
-    notes += _beside(world.member(workload), state, earlier, question)
+        return _daemon(str(subject), scenario.member(workload), state, question, notes)
+    earlier = _Earlier(_Copies(workload, scenario, state), state, owner_selector(workload, pod.labels), question)
+    notes += _beside(scenario.member(workload), state, earlier, question)
     placed, title = earlier.placed, str(subject)
     if placed < question.replica - 1:
         notes.append(f"replica {placed + 1} already finds no node, so this explains replica {placed + 1}")
@@ -192,17 +192,17 @@ def _copy(
         notes.append(f"{placed} earlier {were} placed first, in one possible way (--seed tries another)")
         title = f"replica {placed + 1} of {title}"
     found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
-    wanted = world.member(workload).replicas
-    found = replace(found, replica=placed + 1, replicas=wanted, group=group, may_grow=bool(world.pools))
+    wanted = scenario.member(workload).replicas
+    found = replace(found, replica=placed + 1, replicas=wanted, group=group, may_grow=bool(scenario.pools))
     if not found.fitting or wanted > MOST_PODS_TRIED:
         return found
     return replace(found, waits_from=tried(lambda: earlier.waits_from(wanted), 0))
 
 
-def _of_gangs(world: World, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
+def _of_gangs(scenario: Scenario, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
     """Return the answer about the gang of a workload, and notes about it and those that other systems admit."""
-    notes = [*group_notes(world, workload), *foreign_notes(world, workload)]
-    return group_answer(world, workload), notes
+    notes = [*group_notes(scenario, workload), *foreign_notes(scenario, workload)]
+    return group_answer(scenario, workload), notes
 
 
 def _profile_note(pod: Pod) -> Iterator[str]:
@@ -221,13 +221,13 @@ def _daemon(title: str, it: Member, state: ClusterState, question: Question, not
 
 def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
     """Place the pods of the other manifests unless --alone is given; yield notes about it."""
-    others = [w for w in it.world.as_created if w.ref != it.workload.ref]
+    others = [w for w in it.scenario.as_created if w.ref != it.workload.ref]
     if not others or question.alone:
         turn()
         if others:
             yield "the pods of the other manifests are not placed (--alone)"
         return
-    found = place_rest(it.world.without_pools.member(it.workload), state, turn, question.seed)
+    found = place_rest(it.scenario.without_pools.member(it.workload), state, turn, question.seed)
     if found is None:
         turn()
         yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS_TRIED:,}"
@@ -291,9 +291,9 @@ class _Earlier:
 
 def _of_pools(it: Member) -> Iterator[str]:
     """Yield a note about nodes that pools would add for the whole set; the answer covers existing nodes only."""
-    if not it.world.pools or it.workload.kind == "DaemonSet":
+    if not it.scenario.pools or it.workload.kind == "DaemonSet":
         return
-    verdict = next((v for v in growth_plan(it.world).verdicts if v.workload.ref == it.workload.ref), None)
+    verdict = next((v for v in growth_plan(it.scenario).verdicts if v.workload.ref == it.workload.ref), None)
     if verdict is not None and verdict.kind != TODAY:
         yield f"{WITH_POOLS}{verdict_note(verdict)}"
 
@@ -302,16 +302,16 @@ def _pod_of_the_snapshot(
     subject: NamedObject, bound: BoundPod, question: Question, manifests: Inventory, cluster: Cluster
 ) -> Explanation:
     """Return the decision for a pod of the snapshot; a bound pod is removed first."""
-    world = World(manifests, cluster, question.premises)
-    state = _state(world, question, (bound,), bound.pod)
+    scenario = Scenario(manifests, cluster, question.premises)
+    state = _state(scenario, question, (bound,), bound.pod)
     everything = (*cluster.inventory.workloads, *manifests.workloads)
     mine = next((w for w in everything if any(p is bound for p in cluster.running.pods_of(w))), None)
     owner = owner_selector(mine, bound.pod.labels) if mine is not None else None
     notes = [f"it runs on {bound.node} now; this explains where a new copy would go"] if bound.node else []
-    if needs_devices(bound.pod, world) and state.devices is None:
+    if needs_devices(bound.pod, scenario) and state.devices is None:
         notes.append("not known: which nodes have the devices of its claims")
-    pod = world.admission.schedulers.again(bound.pod, mine)
-    if pod.group and not bound.node and gates_of(world).get(GROUPS) is not False:
+    pod = scenario.admission.schedulers.for_next_copy(bound.pod, mine)
+    if pod.group and not bound.node and gates_of(scenario).get(GROUPS) is not False:
         notes.append(f"not known: {fate_of_group(pod.group)}")
     return explain(pod, state, owner, subject=str(subject), notes=[*notes, *_profile_note(pod)])
 
@@ -319,15 +319,15 @@ def _pod_of_the_snapshot(
 class _Copies:
     """The pods of a workload by ordinal; each pod of a StatefulSet has its own labels and claims."""
 
-    def __init__(self, workload: Workload, world: World, state: ClusterState) -> None:
+    def __init__(self, workload: Workload, scenario: Scenario, state: ClusterState) -> None:
         self._workload = workload
-        self._world = world
+        self._scenario = scenario
         self._state = state
-        self._pod = world.member(workload).pod
+        self._pod = scenario.member(workload).pod
 
     def __getitem__(self, ordinal: int) -> Pod:
         workload = self._workload
-        pod = self._world.member(workload).pod_of_ordinal(ordinal) if self._world.varying_labels else self._pod
+        pod = self._scenario.member(workload).pod_of_ordinal(ordinal) if self._scenario.varying_labels else self._pod
         if workload.kind != "StatefulSet" or not workload.claim_templates:
             return pod
         storage = self._state.storage
@@ -336,26 +336,26 @@ class _Copies:
         return pod_with_claims(workload, pod, ordinal)
 
 
-def _state(world: World, question: Question, away: Sequence[BoundPod], asked: Pod | None = None) -> ClusterState:
+def _state(scenario: Scenario, question: Question, away: Sequence[BoundPod], asked: Pod | None = None) -> ClusterState:
     """Return the existing nodes with all running pods except those in ``away``; ``asked`` is none of the manifests."""
     gone = set(away)
-    staying = tuple(p for p in world.objects.pods if p not in gone)
-    today = world.without_pools
-    needy = asked is not None and needs_devices(asked, world)
+    staying = tuple(p for p in scenario.objects.pods if p not in gone)
+    today = scenario.without_pools
+    needy = asked is not None and needs_devices(asked, scenario)
     allocator = allocator_for((asked,), today) if asked is not None and needy else allocator_of(today)
-    objects = replace(world.objects, pods=staying, allocator=allocator if question.counts_devices else ())
-    index = world.without_pools.index
-    return ClusterState(index, objects, kubernetes_version=world.premises.kubernetes_version)
+    objects = replace(scenario.objects, pods=staying, allocator=allocator if question.counts_devices else ())
+    index = scenario.without_pools.index
+    return ClusterState(index, objects, kubernetes_version=scenario.premises.kubernetes_version)
 
 
 def _notes(
-    world: World, workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question
+    scenario: Scenario, workload: Workload, pod: Pod, running: tuple[BoundPod, ...], question: Question
 ) -> Iterator[str]:
     if pod.node_name:
         yield f"spec.nodeName is set: the pod skips the scheduler, and the kubelet of {pod.node_name} admits it"
     if workload.suspended:
         yield f"{workload.suspended_field} is true: no pod is created until somebody resumes the {workload.ref.kind}"
-    account = assumed_account(world, workload)
+    account = assumed_account(scenario, workload)
     if account:
         yield f"assumed to exist: ServiceAccount {account}"
     if workload.kind == "DaemonSet":

@@ -20,9 +20,9 @@ from kubesched_lint.engine.placing.gangs.answers import (
     placed,
 )
 from kubesched_lint.engine.placing.gangs.fit import answers
-from kubesched_lint.engine.placing.lacks import fate_of_group
 from kubesched_lint.engine.scenario.gangs import gates_premise, preemption_premise
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
+from kubesched_lint.engine.verdicts.missing_facts import fate_of_group
 
 _OUTCOMES = {
     FEWER: "No pod of the group starts",
@@ -60,9 +60,9 @@ class GroupAnswer(Struct, frozen=True):
         return (*((f"a placement: {placed(self.placement)}",) if self.placement else ()), *self.course)
 
 
-def group_answer(world: World, workload: Workload) -> GroupAnswer | None:
+def group_answer(scenario: Scenario, workload: Workload) -> GroupAnswer | None:
     """Return the answer about the PodGroup of a workload; None if it is in none, or the answer is unknown."""
-    for answer in _about(world, workload):
+    for answer in _about(scenario, workload):
         if not answer.gang.is_foreign and answer.verdict != UNKNOWN:
             text = f"{_OUTCOMES[answer.verdict]}: {because(answer)}."
             missing = course(answer.missed) if answer.missed is not None else ()
@@ -70,24 +70,24 @@ def group_answer(world: World, workload: Workload) -> GroupAnswer | None:
     return None
 
 
-def group_notes(world: World, workload: Workload) -> Iterator[str]:
+def group_notes(scenario: Scenario, workload: Workload) -> Iterator[str]:
     """Yield what the answer about the PodGroup of a workload assumes, or why there is none."""
-    for answer in _about(world, workload):
+    for answer in _about(scenario, workload):
         if not answer.gang.is_foreign and answer.verdict == UNKNOWN:
             yield f"not known: {fate_of_group(answer.gang.group.name)}: {answer.reason}"
         elif not answer.gang.is_foreign:
-            premises = (*preemption_premise(answer.gang, world), *gates_premise(world))
+            premises = (*preemption_premise(answer.gang, scenario), *gates_premise(scenario))
             yield from (f"assumed: {premise}" for premise in premises)
 
 
-def foreign_notes(world: World, workload: Workload) -> Iterator[str]:
+def foreign_notes(scenario: Scenario, workload: Workload) -> Iterator[str]:
     """Yield whether the gangs fit that another system admits."""
-    for answer in _about(world, workload):
+    for answer in _about(scenario, workload):
         gang = answer.gang
         if gang.is_foreign and answer.verdict != UNKNOWN:
             how = answer.shortage if answer.verdict == IMPOSSIBLE else _FOREIGN[answer.verdict]
             yield f"{gang.group.system} starts its pods with those of {gang}, {gang.needed} at the same time: {how}"
 
 
-def _about(world: World, workload: Workload) -> Iterator[Answer]:
-    return (a for a in answers(world) if any(it.workload.ref == workload.ref for it in a.gang.members))
+def _about(scenario: Scenario, workload: Workload) -> Iterator[Answer]:
+    return (a for a in answers(scenario) if any(it.workload.ref == workload.ref for it in a.gang.members))

@@ -79,7 +79,7 @@ class Admission:
         """Return the pod as stored, with its scheduler's profile; ``extra_labels`` are those that its controller adds.
 
         ``source`` is its workload's: LimitRanges that belong to other sample folders are skipped. Equal calls return
-        the same object, so that worlds and simulations share the pods of thousands of workloads.
+        the same object, so that scenarios and simulations share the pods of thousands of workloads.
         """
         labels = (*extra_labels, *extra_labels.values()) if extra_labels else ()
         key = (pod, source, *labels)  # flat, because thousands of workloads have one
@@ -97,7 +97,7 @@ class Admission:
             runtime_classes=self.runtime_classes,
             limit_ranges=self.limit_ranges_of(pod.namespace, source),
         )
-        return self.schedulers.given(found, self.schedulers.owner_of(pod, source))
+        return self.schedulers.for_new_pod(found, self.schedulers.owner_of(pod, source))
 
     def decision(self, workload: Workload) -> Decision:
         """Return whether the pods of a workload are created; quotas are not considered."""

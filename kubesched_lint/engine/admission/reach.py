@@ -1,4 +1,4 @@
-"""Which objects of a manifest set apply to which workloads: two sample folders are two worlds."""
+"""Which objects of a manifest set apply to which workloads: two sample folders are two scenarios."""
 
 from __future__ import annotations
 

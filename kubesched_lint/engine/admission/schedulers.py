@@ -35,7 +35,7 @@ class Schedulers:
         self._profiles = {profile.name: profile for profile in objects.schedulers}
         self._again: dict[tuple[Pod, Workload | None], Pod] = {}
 
-    def given(self, pod: Pod, owner: Workload | None) -> Pod:
+    def for_new_pod(self, pod: Pod, owner: Workload | None) -> Pod:
         """Return the pod with its profile, and with the profile's default spread constraints if it has none.
 
         ``owner`` is its workload; None for a pod without a controller.
@@ -46,12 +46,12 @@ class Schedulers:
         spread = pod.spread or tuple(self._default_spread(pod, profile, owner))
         return replace(pod, profile=profile, spread=spread)
 
-    def again(self, pod: Pod, owner: Workload | None) -> Pod:
+    def for_next_copy(self, pod: Pod, owner: Workload | None) -> Pod:
         """Return a pod of the snapshot as the scheduler sees its next copy; equal calls return the same object."""
         if not self._profiles:
             return pod
         if (pod, owner) not in self._again:
-            self._again[pod, owner] = self.given(pod, owner)
+            self._again[pod, owner] = self.for_new_pod(pod, owner)
         return self._again[pod, owner]
 
     def owner_of(self, template: Pod, source: Source | None) -> Workload | None:

@@ -68,7 +68,7 @@ class Cell(Struct, frozen=True):
     resource: str = ""
     """The resource of nodes that is short, if counting proves a bad end by it; ``host ports`` is one."""
     rests_on: frozenset[str] = ON_ALL
-    """The premises on which a proof of a bad end rests (see ``Counted``)."""
+    """The premises on which a proof of a bad end rests (see ``Bound``)."""
     near: tuple[Workload | str, ...] = ()
     """Whom the pods must be near, if a proof of a bad end counts the domains of these."""
     is_counted: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
-from kubesched_lint.engine.answers.event_bounds import ON_ALL, Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import ON_ALL, Bound, EventBounds
 
 
 def range_of(bounds: EventBounds) -> Range:
@@ -50,7 +50,7 @@ def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, .
     )
 
 
-def bounded(cell: Cell, most: Counted, *, by_itself: bool) -> Cell:
+def bounded(cell: Cell, most: Bound, *, by_itself: bool) -> Cell:
     """Return the bad cell of a search with the bound that proves the same, in the words of the bound."""
     return replace(
         cell,
@@ -71,7 +71,7 @@ def left_open(event: str, bounds: EventBounds, missing: str, assumes: tuple[str,
     return Cell(event, UNKNOWN, bounds.wanted, bound, text=text, why=why, missing=(missing,), assumes=assumes)
 
 
-def stuck_there(cell: Cell, most: Counted) -> Cell:
+def stuck_there(cell: Cell, most: Bound) -> Cell:
     """Return the cell of a size at which counting proves that no rollout ends."""
     stuck = replace(cell, verdict=BAD, stuck=True, always_stuck=True, worst=None, best=None, missing=())
     text = f"{cell.bound}/{cell.wanted} stuck"

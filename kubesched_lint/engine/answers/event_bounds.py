@@ -24,7 +24,7 @@ ON_ALL = frozenset([MORE_PODS, GATES])
 ON_NOTHING: frozenset[str] = frozenset()
 
 
-class Counted(NamedTuple):
+class Bound(NamedTuple):
     """A number of pods, the reason in words, and the premises on which it rests."""
 
     pods: int
@@ -75,7 +75,7 @@ class EventBounds:
 
     __slots__ = ("_least", "_never_stuck", "always_stuck", "most", "wanted")
 
-    def __init__(self, wanted: int, least: Counted | Callable[[], Counted], most: Counted) -> None:
+    def __init__(self, wanted: int, least: Bound | Callable[[], Bound], most: Bound) -> None:
         self.wanted = wanted
         self._least = least
         self._never_stuck: bool | None = None
@@ -84,13 +84,13 @@ class EventBounds:
         """For a drain: stuck on each node that has pods of the workload."""
 
     @property
-    def least(self) -> Counted:
-        if not isinstance(self._least, Counted):
+    def least(self) -> Bound:
+        if not isinstance(self._least, Bound):
             self._least = self._least()
         return self._least
 
     @least.setter
-    def least(self, least: Counted) -> None:
+    def least(self, least: Bound) -> None:
         self._never_stuck = self.never_stuck
         self._least = least
 
@@ -107,8 +107,8 @@ class EventBounds:
 
     def leave_least_out(self) -> None:
         """Say that none is sure to run if the end is bad anyhow, and nobody has counted the least pods already."""
-        if self.is_bad and not isinstance(self._least, Counted):
-            self._least, self._never_stuck = Counted(0, "not counted"), bool(self._never_stuck)
+        if self.is_bad and not isinstance(self._least, Bound):
+            self._least, self._never_stuck = Bound(0, "not counted"), bool(self._never_stuck)
 
     @property
     def is_fine(self) -> bool:

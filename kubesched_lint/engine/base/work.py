@@ -19,7 +19,8 @@ T = TypeVar("T")
 WHY = "the work for it has a limit, and this input goes beyond it"
 LOOK, CALL, PLACE, SETUP = 4, 20, 40, 150
 """What things cost, in steps: a look at a pair, such as a term and a pod; a question to a controller, a queue or a
-bound; all plugins for one pod; the setting of a world, or the words of a finding. What takes less is paid by length."""
+bound; all plugins for one pod; the start of a simulation, or the words of a finding. What takes less is paid by
+length."""
 
 
 class OutOfWorkError(UncheckedError):

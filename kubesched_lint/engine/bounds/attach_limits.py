@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kubesched_lint.engine.answers.event_bounds import ON_NOTHING, Counted, Meanwhile
+from kubesched_lint.engine.answers.event_bounds import ON_NOTHING, Bound, Meanwhile
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.cluster.storage import Storage
@@ -21,7 +21,7 @@ from kubesched_lint.engine.scheduler.plugins.volume_binding import ephemeral_cla
 
 def most_attachable(
     member: SimulatedMember, wanted: int, most: int, nodes: NodeSet, room: Room, meanwhile: Meanwhile
-) -> Counted | None:
+) -> Bound | None:
     """Return the most of ``wanted`` pods that ``nodes`` take, ``most`` on each; None if no limit is known to matter.
 
     Volumes of other pods are not counted, which only raises the bound: those pods may leave.
@@ -46,7 +46,7 @@ def most_attachable(
     driver = min(binding, key=lambda name: (-binding[name], name))
     volumes = f"{many(brought[driver], 'volume')} of {driver}"
     why = f"each pod attaches {volumes}, and the limits of the nodes that it may use let in {many(total, 'pod')}"
-    return Counted(total, why, rests_on=ON_NOTHING)
+    return Bound(total, why, rests_on=ON_NOTHING)
 
 
 def _brought(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Mapping[str, int]:

@@ -22,7 +22,7 @@ from kubesched_lint.engine.answers.event_bounds import (
     ON_ALL,
     ON_NOTHING,
     PORTS,
-    Counted,
+    Bound,
     Meanwhile,
 )
 from kubesched_lint.engine.base.identity import Itself
@@ -58,48 +58,46 @@ from kubesched_lint.engine.scheduler.topology import (
 )
 
 
-def most_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+def most_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Bound:
     """Return the most pods of a workload that any order binds at once.
 
     Where older pods run, pods are of two revisions until a rollout ends, and it may never end.
     """
     if is_looser(member):
-        return Counted(wanted, "pods of an older template may stay")
+        return Bound(wanted, "pods of an older template may stay")
     mixed = meanwhile.mixed or is_mixed(member)
     return _most(member, wanted, meanwhile._replace(mixed=mixed))
 
 
-def most_of_template(member: SimulatedMember, wanted: int) -> Counted:
+def most_of_template(member: SimulatedMember, wanted: int) -> Bound:
     """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
     return _most(member, wanted, Meanwhile(others_stay=True))
 
 
-def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Counted:
-    every = [Counted(wanted, "all that are wanted"), *_ceilings(member, wanted, meanwhile)]
+def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Bound:
+    every = [Bound(wanted, "all that are wanted"), *_ceilings(member, wanted, meanwhile)]
     found = min(every, key=lambda c: (c.pods, len(c.rests_on)))
     if not found.pods or not member.pod.scheduling_gates:
         return found
     return (
-        Counted(0, "scheduling gates hold its pods back", rests_on=frozenset([GATES]))
-        if found.pods >= wanted
-        else found
+        Bound(0, "scheduling gates hold its pods back", rests_on=frozenset([GATES])) if found.pods >= wanted else found
     )
 
 
-def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Counted]:
+def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Bound]:
     simulated = member.set
     pod, cluster, index = with_enforced_constraints(member.pod), simulated.cluster, simulated.index
     granted = quotas.cap(member)
     if granted is not None:
-        yield Counted(granted.pods, granted.why, rests_on=ON_NOTHING)
+        yield Bound(granted.pods, granted.why, rests_on=ON_NOTHING)
     usable = member.usable & ~meanwhile.lost
     if not usable:
-        yield Counted(0, NO_NODE, rests_on=ON_NOTHING)
+        yield Bound(0, NO_NODE, rests_on=ON_NOTHING)
         return
     repelled = repelled_by_others(member)
     usable &= ~repelled
     if not usable:
-        yield Counted(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
+        yield Bound(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
         return
     terms = _apart(member, meanwhile)
     most = min(wanted, _on_each(member, wanted))
@@ -115,21 +113,21 @@ def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Ite
         beside = f", nodes without it {each.loose} more" if each.loose else ""
         can = f"{number_of_domains(each.domains, key)} can hold one{beside}"
         why = f"each pod needs a {domain_word(key)} of its own, and {can}"
-        yield Counted(each.total, why, rests_on=ON_NOTHING)
+        yield Bound(each.total, why, rests_on=ON_NOTHING)
     attachable = most_attachable(member, wanted, most, usable, room, meanwhile)
     if attachable is not None:
         yield attachable
     if not meanwhile.mixed and wanted > 1 and _shuns_its_like(member):
-        yield Counted(1, "its affinity leads where its anti-affinity forbids a second one")
+        yield Bound(1, "its affinity leads where its anti-affinity forbids a second one")
     if total == usable.bit_count() < wanted and member.workload.kind == "DaemonSet" and most == 1:
         why = f"only {total} of the nodes for which it makes a pod let one in"
-        yield Counted(total, why, rests_on=ON_NOTHING)
+        yield Bound(total, why, rests_on=ON_NOTHING)
     elif total < wanted:
         what = PORTS if pod.host_ports else tightest_resource(pod, cluster, usable)
         left = "that it may use" if not member.usable & repelled else "that pods of others leave it"
         on = f"the {many(usable.bit_count(), 'node')} {left}"
         holds = f"{plural(usable.bit_count(), 'has', 'have')} {'room' if what == PODS else what} for {total}"
-        yield Counted(total, f"{on} {holds}{' by their limit of pods' * (what == PODS)}", what, ON_NOTHING)
+        yield Bound(total, f"{on} {holds}{' by their limit of pods' * (what == PODS)}", what, ON_NOTHING)
     # A DaemonSet's pod is pinned to one node, so only the domain of that node counts.
     for constraint in pod.spread if member.workload.kind != "DaemonSet" else ():
         if meanwhile.mixed and not reaches_old(member, constraint.selector):
@@ -141,7 +139,7 @@ def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Ite
             yield ceiling
     for term in pod.required_affinity:
         if not simulated.selection.of(term, pod.namespace) and not _runs(simulated, term, pod):
-            yield Counted(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
+            yield Bound(0, f"{NO_POD_NEAR} over {term.topology_key} selects")
 
 
 def _apart(member: SimulatedMember, meanwhile: Meanwhile) -> tuple[PodAffinityTerm, ...]:
@@ -170,7 +168,7 @@ def _shuns_its_like(member: SimulatedMember) -> bool:
         return False
     if any(i != member.number for i in simulated.selection.of_all(pod.required_affinity, pod.namespace)):
         return False
-    others = (*_kinds_that_run(simulated), *(bound.pod for bound in simulated.leaving))
+    others = (*_kinds_that_run(simulated), *(bound.pod for bound in simulated.terminating_of_others))
     return not any(simulated.draws(other, pod) for other in others)
 
 
@@ -192,7 +190,7 @@ def _spread_ceiling(
     room: Room,
     before: Room,
     meanwhile: Meanwhile,
-) -> Counted | None:
+) -> Bound | None:
     """Return the most pods a spread lets in: each domain stays within maxSkew of the least full one's capacity.
 
     ``most`` pods are allowed on each node. Domains of cordoned nodes count as well, lost nodes do not, which bounds a
@@ -208,14 +206,14 @@ def _spread_ceiling(
     bound = spread_bound(member, constraint, room, most, meanwhile.lost, counted)
     if not bound.capacity:
         why = f"no node that it may use counts for its spread over {constraint.topology_key}"
-        return Counted(0, why, rests_on=ON_NOTHING)
+        return Bound(0, why, rests_on=ON_NOTHING)
     total = bound.total
     if meanwhile.lost:
         stay = spread_bound(member, constraint, before, most).placeable
         total = sum(min(held, max(bound.placeable[value], stay[value])) for value, held in bound.capacity.items())
     fewest = f"the {domain_word(constraint.topology_key)} with the fewest holds {bound.least}"
     why = f"spread over {constraint.topology_key} lets in {total}: {fewest}"
-    return Counted(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
+    return Bound(total, why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
 
 
 def spread_bound(
@@ -256,7 +254,7 @@ def _counted(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCou
     return OthersCounted(there, there, sum(group.elsewhere for group in groups))
 
 
-def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Bound:
     """Return the most pods that fit into n domains, where n pods match the workload's required affinity.
 
     A node without the topology key is in no domain, also for a first pod that selects itself (interpodaffinity's
@@ -264,8 +262,8 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
     """
     simulated = member.set
     pod, index = with_enforced_constraints(member.pod), simulated.index
-    if not pod.required_affinity or member.running or simulated.leaving:
-        return Counted(wanted, "all that are wanted")
+    if not pod.required_affinity or member.running or simulated.terminating_of_others:
+        return Bound(wanted, "all that are wanted")
     hosts = _hosts_of(member)
     key = pod.required_affinity[0].topology_key
     if meanwhile.whole_nodes and index.one_node_each(key) and not hosts.run:
@@ -279,18 +277,18 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
         nodes = usable & index.near(pod.required_affinity, there)
         total = room.within_apart(terms, index, nodes, most)
         why = f"room for {total} on the {many(nodes.bit_count(), 'node')} near the pods that its affinity selects"
-        return Counted(min(total, wanted), why, near=hosts.who(simulated))
+        return Bound(min(total, wanted), why, near=hosts.who(simulated))
     if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
         room = _room_beside(simulated, pod, [simulated.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
     found = hosts.most(simulated, meanwhile)
     if changing or found >= len(sizes):
-        return Counted(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
+        return Bound(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
     total = sum(sizes[len(sizes) - found :])
     pods = f"the {found} {plural(found, 'pod')}"
     why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
-    return Counted(min(total, wanted), why, near=hosts.who(simulated))
+    return Bound(min(total, wanted), why, near=hosts.who(simulated))
 
 
 class _Hosts(NamedTuple):
@@ -390,7 +388,7 @@ def _may_come_and_go(member: SimulatedMember) -> bool:
     return member.workload.kind == "Job" or may_be_preempted(member)
 
 
-def most_on_fewer(member: SimulatedMember, wanted: int) -> Counted:
+def most_on_fewer(member: SimulatedMember, wanted: int) -> Bound:
     """Return the most pods after the loss of any one node. A lost domain may have limited a spread: more may run then.
 
     Without a spread, fewer nodes never run more pods, so a large cluster skips the single nodes.
@@ -399,7 +397,7 @@ def most_on_fewer(member: SimulatedMember, wanted: int) -> Counted:
     best = most_placed(member, wanted)
     if not spreads and (best.pods < wanted or len(member.set.nodes) > MOST_LOST):
         return best
-    best = Counted(-1, "")
+    best = Bound(-1, "")
     for position in _unlike(member, wanted):
         found = most_placed(member, wanted, Meanwhile(lost=only(position)))
         best = found if found.pods > best.pods else best

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from kubesched_lint.engine.answers.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Counted
+from kubesched_lint.engine.answers.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Bound
 from kubesched_lint.engine.base.text import plural
 from kubesched_lint.engine.bounds.bounds import number_of_domains, spread_bound
 from kubesched_lint.engine.cluster.nodeset import NodeSet
@@ -23,7 +23,7 @@ from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 
-def placed(member: SimulatedMember, wanted: int) -> Counted | None:
+def placed(member: SimulatedMember, wanted: int) -> Bound | None:
     """Return how many of ``wanted`` pods are bound on today's nodes; None if no closed form applies."""
     simulated = member.set
     pod = with_enforced_constraints(member.pod)
@@ -47,7 +47,7 @@ def placed(member: SimulatedMember, wanted: int) -> Counted | None:
         each = room.apart(terms[0].topology_key, simulated.index, open_, wanted)
         takes = plural(each.domains or 1, "takes", "take")
         why = f"{number_of_domains(each.domains, terms[0].topology_key)} {takes} one pod each"
-        return Counted(min(each.total, wanted), why, rests_on=ON_NOTHING)
+        return Bound(min(each.total, wanted), why, rests_on=ON_NOTHING)
     if hard:
         constraint = hard[0]
         if constraint.selector is None or not constraint.selector.matches(pod.labels):
@@ -58,11 +58,11 @@ def placed(member: SimulatedMember, wanted: int) -> Counted | None:
         total, held = bound.total, list(bound.capacity.values())
         places = domain_word(constraint.topology_key, len(held))
         why = f"{places} that hold {held} take {total} at maxSkew {constraint.max_skew}"
-        return Counted(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
+        return Bound(min(total, wanted), why, rests_on=ON_ALL if bound.may_grow else ON_NOTHING)
     if not open_:
-        return Counted(0, NO_NODE, rests_on=ON_NOTHING)
+        return Bound(0, NO_NODE, rests_on=ON_NOTHING)
     total = room.within(open_, wanted)
-    return Counted(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
+    return Bound(min(total, wanted), f"room for {total} on {open_.bit_count()} nodes", rests_on=ON_NOTHING)
 
 
 def is_undisturbed(member: SimulatedMember) -> bool:

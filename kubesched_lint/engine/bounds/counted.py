@@ -11,7 +11,7 @@ from kubesched_lint.engine.answers.event_bounds import (
     ON_ALL,
     OTHERS_STAY,
     ROLLING,
-    Counted,
+    Bound,
     EventBounds,
     Meanwhile,
 )
@@ -47,17 +47,17 @@ def count(member: SimulatedMember, event: str) -> EventBounds:
         return if_unreachable(member, event, count(member, UNREACHABLE_OF[event]))
     work.spend(work.SETUP + len(simulated.workloads) // 4)
     bounds = _despite_deletions(member, event)
-    if simulated.leaving and bounds.least.pods and may_overlook(member):
-        bounds.least = Counted(0, "a waiting pod may not be requeued when a pod that terminates is gone")
+    if simulated.terminating_of_others and bounds.least.pods and may_overlook(member):
+        bounds.least = Bound(0, "a waiting pod may not be requeued when a pod that terminates is gone")
         bounds.never_stuck = False
     if _waits_in_turn(member):
-        bounds.least = Counted(0, "a pod of the old revision waits, and no controller replaces it")
+        bounds.least = Bound(0, "a pod of the old revision waits, and no controller replaces it")
         bounds.never_stuck = False
     if member.number in quota_short(simulated):
         bounds = _granted(member, event, bounds)
     if not member.never_ready:
         return bounds
-    unready = EventBounds(bounds.wanted, Counted(0, "its new pods never become ready"), bounds.most)
+    unready = EventBounds(bounds.wanted, Bound(0, "its new pods never become ready"), bounds.most)
     unready.never_stuck = False
     unready.always_stuck = bounds.always_stuck
     return unready
@@ -100,12 +100,12 @@ def _despite_deletions(member: SimulatedMember, event: str) -> EventBounds:
     simulated = member.set
     bounds = _without_deletions(member, event)
     best = guests_of(simulated).gone_at_best(event, member.number)
-    if best is simulated or (bounds.is_fine and not simulated.going):
+    if best is simulated or (bounds.is_fine and not simulated.to_be_deleted):
         return bounds
     if best is None:
-        if simulated.going:
-            bounds.least, bounds.never_stuck = Counted(0, _MADE_ROOM), False
-        bounds.most, bounds.always_stuck = Counted(bounds.wanted, _MADE_ROOM), False
+        if simulated.to_be_deleted:
+            bounds.least, bounds.never_stuck = Bound(0, _MADE_ROOM), False
+        bounds.most, bounds.always_stuck = Bound(bounds.wanted, _MADE_ROOM), False
         return bounds
     freed = _without_deletions(best.member(member.number), event)
     bounds.most, bounds.always_stuck = freed.most, bounds.always_stuck and freed.always_stuck
@@ -149,10 +149,10 @@ def _paused(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds of a paused Deployment that runs: it scales and keeps its number, and no rollout starts."""
     if event == "deploy":
         wanted = member.wanted
-        return EventBounds(wanted, _least(member, wanted), Counted(wanted, _KEPT))
+        return EventBounds(wanted, _least(member, wanted), Bound(wanted, _KEPT))
     bounds = _count(member, event)
     # Nodes may have changed, so that running pods no longer pass the filters: they stay anyway.
-    bounds.most = Counted(bounds.wanted, _KEPT)
+    bounds.most = Bound(bounds.wanted, _KEPT)
     return bounds
 
 
@@ -168,7 +168,7 @@ def _granted(member: SimulatedMember, event: str, bounds: EventBounds) -> EventB
     sure = min(bounds.least.pods, made)
     if member.workload.kind == "DaemonSet":  # the missing pods may be those that would find room
         sure = max(min(bounds.least.pods, bounds.least.pods - bounds.wanted + made), 0)
-    less = EventBounds(bounds.wanted, Counted(sure, granted.why), bounds.most)
+    less = EventBounds(bounds.wanted, Bound(sure, granted.why), bounds.most)
     less.never_stuck = bounds.never_stuck and sure == bounds.least.pods
     less.always_stuck = bounds.always_stuck
     if member.set.supposes(event) is None and event not in ("deploy", "rollout"):
@@ -181,7 +181,7 @@ def _granted(member: SimulatedMember, event: str, bounds: EventBounds) -> EventB
     granted = quotas.cap_in_rollout(member) or granted
     if granted.pods <= bounds.wanted and _spares_none(member):
         less.always_stuck = bounds.wanted > 0
-        less.most = Counted(min(bounds.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
+        less.most = Bound(min(bounds.most.pods, granted.pods), f"{granted.why}; {_NO_WAY}")
     return less
 
 
@@ -199,7 +199,7 @@ def _count(member: SimulatedMember, event: str) -> EventBounds:
     if event in LOSSES and may_overlook(member):
         lost = map(Meanwhile, losses(member.set, event)) if event == "zone-loss" else [Meanwhile(fewer=1)]
         if not finds_room(member, lost):
-            bounds.least = Counted(0, "a waiting pod may not be requeued when another pod is deleted")
+            bounds.least = Bound(0, "a waiting pod may not be requeued when another pod is deleted")
     if not member.running or stands_well(member):
         return bounds
     bounds.most = _most_beside_standing(member, event, bounds)
@@ -210,7 +210,7 @@ def _count(member: SimulatedMember, event: str) -> EventBounds:
     return bounds
 
 
-def _most_beside_standing(member: SimulatedMember, event: str, foreseen: EventBounds) -> Counted:
+def _most_beside_standing(member: SimulatedMember, event: str, foreseen: EventBounds) -> Bound:
     """Return the most pods where some that run would not pass the filters on their nodes now: they stay anyway.
 
     Each pod in the end is one of these, or one that has passed the filters, before a loss or after it: a domain that is
@@ -218,13 +218,13 @@ def _most_beside_standing(member: SimulatedMember, event: str, foreseen: EventBo
     """
     wanted = foreseen.wanted
     if member.set.supposes(event) is not None:
-        return Counted(wanted, "some pods run on nodes that would not pass the filters now")
+        return Bound(wanted, "some pods run on nodes that would not pass the filters now")
     standing = sum(bool(bound.node) for bound in member.running)
     new = most_placed(member, wanted, Meanwhile(mixed=event == "rollout"))
     if event in LOSSES:
         new = max(new, foreseen.most, key=lambda counted: counted.pods)
     if standing + new.pods >= wanted:
-        return Counted(wanted, "some pods run on nodes that would not pass the filters now")
+        return Bound(wanted, "some pods run on nodes that would not pass the filters now")
     stay = f"{many(standing, 'pod')} may stay where {plural(standing, 'it runs', 'they run')}; " if standing else ""
     return new._replace(pods=standing + new.pods, why=f"{stay}{new.why}")
 
@@ -232,7 +232,7 @@ def _most_beside_standing(member: SimulatedMember, event: str, foreseen: EventBo
 def _foreseen(member: SimulatedMember, event: str) -> EventBounds:
     """Return bounds if all running pods still pass the filters on their nodes."""
     if member.workload.kind == "Pod" and event in LOSSES:
-        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), most_placed(member, 1))
+        return EventBounds(1, Bound(0, "no controller recreates a bare pod"), most_placed(member, 1))
     if member.running and event == "deploy":
         return _applied_again(member)
     return _from_nothing(member, event)
@@ -267,21 +267,21 @@ def _placed(member: SimulatedMember, wanted: int) -> EventBounds:
     return EventBounds(wanted, lambda: _least(member, wanted, FRESH), most)
 
 
-def _most(member: SimulatedMember, wanted: int, least: Counted, count: Callable[[], Counted]) -> Counted:
+def _most(member: SimulatedMember, wanted: int, least: Bound, count: Callable[[], Bound]) -> Bound:
     """Return the most pods: all if ``least`` says so, which knows neither quotas nor devices."""
     if least.pods >= wanted and not member.quotas and not member.set.need_devices((member.number,)):
-        return Counted(wanted, "all are sure to run")
+        return Bound(wanted, "all are sure to run")
     return count()
 
 
-def _least(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = OTHERS_STAY) -> Counted:
+def _least(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = OTHERS_STAY) -> Bound:
     """Return the least pods in an event that deletes no pods of others."""
     if member.workload.kind == "DaemonSet":
         return least_daemons(member, wanted)
     return least_placed(member, wanted, meanwhile)
 
 
-def stuck_at(member: SimulatedMember, size: int) -> Counted | None:
+def stuck_at(member: SimulatedMember, size: int) -> Bound | None:
     """Return the most pods of a Deployment that no rollout brings to an end once an autoscaler asks for ``size``.
 
     None if one may end. Where pods run, or a quota counts them, it is not known what stands at that time.
@@ -293,7 +293,7 @@ def stuck_at(member: SimulatedMember, size: int) -> Counted | None:
     return _never_ends(emptied.member(member.number), size)
 
 
-def stuck_at_most(member: SimulatedMember) -> Counted | None:
+def stuck_at_most(member: SimulatedMember) -> Bound | None:
     """Return ``stuck_at`` the maximum of its autoscaler."""
     return stuck_at(member, size_after(member, "hpa-max"))
 
@@ -304,7 +304,7 @@ def _rollout(member: SimulatedMember, wanted: int) -> EventBounds:
     if _surges_on_port(member):
         bounds.never_stuck = False
         bounds.always_stuck = bounds.least.pods > 0 or bool(_full_for_two(member))
-        bounds.most = Counted(wanted, "a surging pod needs the host port that the old pod on its node holds")
+        bounds.most = Bound(wanted, "a surging pod needs the host port that the old pod on its node holds")
         return bounds
     full = _full_for_two(member)
     if full:
@@ -313,17 +313,17 @@ def _rollout(member: SimulatedMember, wanted: int) -> EventBounds:
             f"{many(full.bit_count(), 'node')} of {wanted} {plural(full.bit_count(), 'has', 'have')} no room for a new"
         )
         tight = tightest_resource(member.pod, member.set.cluster, full)
-        bounds.most = Counted(wanted, f"{why} pod beside its old one", tight)
+        bounds.most = Bound(wanted, f"{why} pod beside its old one", tight)
         return bounds
     total = rolling_total(member, wanted)
     kept = workload.kind != "Deployment" and not workload.claim_templates
 
     @cache
-    def more() -> Counted:
+    def more() -> Bound:
         return _least(member, total, ROLLING)
 
-    def least() -> Counted:
-        return Counted(bounds.least.pods if kept else 0, more().why)
+    def least() -> Bound:
+        return Bound(bounds.least.pods if kept else 0, more().why)
 
     stuck = _never_ends(member, wanted)
     if stuck is None:
@@ -335,7 +335,7 @@ def _rollout(member: SimulatedMember, wanted: int) -> EventBounds:
     return rolled
 
 
-def _never_ends(member: SimulatedMember, wanted: int) -> Counted | None:
+def _never_ends(member: SimulatedMember, wanted: int) -> Bound | None:
     """Return the most pods of a rollout that no order ends; None if one may end."""
     new = most_of_template(member, wanted)
     if new.pods < wanted:  # old ones may run beside them
@@ -396,14 +396,14 @@ def _kept(member: SimulatedMember) -> EventBounds:
     if not member.is_settled:  # a rollout is in progress and continues
         bounds = _applied(member)
         if any(bound.node for bound in member.running):
-            bounds.most, bounds.always_stuck = Counted(bounds.wanted, _STAYS), False
+            bounds.most, bounds.always_stuck = Bound(bounds.wanted, _STAYS), False
         return bounds
     wanted, least = member.wanted, _least(member, member.wanted)
     most = most_placed(member, wanted, OTHERS_STAY)
     keeps = member.kept
     alone = not any(outranks(other, member) for other in member.others)
     if alone and min(keeps, wanted) > least.pods:
-        least = Counted(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
+        least = Bound(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
     return EventBounds(wanted, least, most)
 
 
@@ -436,11 +436,11 @@ def _scaled_down(member: SimulatedMember, event: str) -> EventBounds:
     """
     size = size_after(member, event)
 
-    def least() -> Counted:
+    def least() -> Bound:
         before, fewer = _placed(member, member.wanted), _least(member, size, FRESH)
         if not before.never_stuck and member.workload.pod_management == "Parallel":
             return fewer
-        return max(fewer, Counted(min(size, before.least.pods), before.least.why), key=lambda counted: counted.pods)
+        return max(fewer, Bound(min(size, before.least.pods), before.least.why), key=lambda counted: counted.pods)
 
     return EventBounds(size, least, most_placed(member, size, OTHERS_STAY))
 
@@ -454,7 +454,7 @@ def _without_one(member: SimulatedMember, meanwhile: Meanwhile) -> EventBounds:
     least = least_placed(member, wanted, meanwhile)
     may_stay = meanwhile.cordoned and bool(member.budgets or comes_back(member))
 
-    def most() -> Counted:
+    def most() -> Bound:
         fewer = most_on_fewer(member, wanted)
         # A drain that a budget stops leaves pods where they are.
         return max(fewer, most_placed(member, wanted), key=lambda c: c.pods) if may_stay else fewer
@@ -469,12 +469,12 @@ def _fewer_daemons(member: SimulatedMember, losses: Iterable[NodeSet]) -> EventB
     before, wanted = run.bit_count(), run.bit_count() - min(gone)
     most = most_placed(member, before)
     if most.pods >= before - max(gone):
-        most = Counted(wanted, "it wants a pod fewer for each lost node")
+        most = Bound(wanted, "it wants a pod fewer for each lost node")
     least = _least(member, before)
     if least.pods >= before:
-        return EventBounds(wanted, Counted(wanted, least.why), most)
+        return EventBounds(wanted, Bound(wanted, least.why), most)
     # The lost nodes may be those that have a pod.
-    return EventBounds(wanted, Counted(max(least.pods - max(gone), 0), least.why), most)
+    return EventBounds(wanted, Bound(max(least.pods - max(gone), 0), least.why), most)
 
 
 def _without_a_zone(member: SimulatedMember) -> EventBounds:
@@ -484,7 +484,7 @@ def _without_a_zone(member: SimulatedMember) -> EventBounds:
         return _fewer_daemons(member, lost)
     least = min((least_placed(member, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
 
-    def most() -> Counted:
+    def most() -> Bound:
         return max((most_placed(member, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
 
     return EventBounds(wanted, least, _most(member, wanted, least, most))

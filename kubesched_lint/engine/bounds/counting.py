@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 from math import prod
 
-from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.bounds.devices import with_devices
 from kubesched_lint.engine.bounds.idle import idle
@@ -40,7 +40,7 @@ class Counting:
             bounds = count(self.simulated.member(number), event)
             doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
             if doubt:
-                bounds.least, bounds.never_stuck = Counted(0, doubt), False
+                bounds.least, bounds.never_stuck = Bound(0, doubt), False
             with_devices(bounds, self.simulated.member(number), members)
             if not (bounds.is_fine or bounds.is_bad):
                 sharpened(self.simulated.member(number), event, bounds)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.cluster.devices import CHOSEN
 from kubesched_lint.engine.events.start.simulated_set import (
     SimulatedMember,
@@ -27,12 +27,12 @@ def with_devices(bounds: EventBounds, member: SimulatedMember, members: Iterable
     if not member.set.need_devices(members):
         return
     bounds.least, bounds.never_stuck = (
-        Counted(0, "devices may keep its pods, or those that it needs, from nodes"),
+        Bound(0, "devices may keep its pods, or those that it needs, from nodes"),
         False,
     )
     most = _room(member)
     if most < bounds.most.pods:
-        bounds.most = Counted(int(most), f"the nodes have devices for {int(most):,} of its pods")
+        bounds.most = Bound(int(most), f"the nodes have devices for {int(most):,} of its pods")
 
 
 def by_allocator(simulated: SimulatedSet, members: Iterable[int]) -> bool:

@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.event_bounds import NO_NODE, NOTHING_ELSE, OTHERS_STAY, Counted, Meanwhile
+from kubesched_lint.engine.answers.event_bounds import NO_NODE, NOTHING_ELSE, OTHERS_STAY, Bound, Meanwhile
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.bounds.bounds import number_of_domains
@@ -80,7 +80,7 @@ class _Ask(NamedTuple):
         return closed_by_room(self.simulated.member(self.number), own, among, Sought(enough, exactly=False)) + apart
 
 
-def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Counted:
+def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Bound:
     """Return the least of ``wanted`` pods that every order binds."""
     work.spend(work.CALL)
     pod, index = with_enforced_constraints(member.pod), member.set.index
@@ -88,16 +88,16 @@ def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NO
     if tie is None:
         return MAY_TIE
     if meanwhile.mixed and any(repels_old_alone(member, term) for term in pod.required_anti_affinity):
-        return Counted(0, "its pods repel those of another revision")
+        return Bound(0, "its pods repel those of another revision")
     keyed = hard_keyed_nodes(pod, index)
     open_ = open_but_for_affinity(member) & keyed & ~meanwhile.lost
     if not open_:
-        return Counted(0, NO_NODE)
+        return Bound(0, NO_NODE)
     open_ &= tie.open_
     if not open_:
         return REFUSED
     ask = _ask(member, wanted, open_, meanwhile)
-    if isinstance(ask, Counted):
+    if isinstance(ask, Bound):
         return ask
     if tie.reaches or tie.homes:
         if pod.required_affinity or ask.wide_spreads or ask.wide_apart or ask.shut:
@@ -116,7 +116,7 @@ def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NO
         return _least_apart(ask, apart)
     closed = min(ask.closed(wanted - 1, open_, ask.shut + ask.fewer) + ask.shut, open_.bit_count())
     left = open_.bit_count() - closed - ask.fewer
-    return Counted(wanted if left > 0 else 0, _filled(closed, open_, ask.fewer if left <= 0 else 0))
+    return Bound(wanted if left > 0 else 0, _filled(closed, open_, ask.fewer if left <= 0 else 0))
 
 
 def returns(member: SimulatedMember, wanted: int) -> bool:
@@ -133,7 +133,7 @@ def finds_room(member: SimulatedMember, losses: Iterable[Meanwhile]) -> bool:
     return all(least_placed(member, twice, loss).pods >= twice for loss in losses)
 
 
-def _ask(member: SimulatedMember, wanted: int, open_: NodeSet, meanwhile: Meanwhile) -> _Ask | Counted:
+def _ask(member: SimulatedMember, wanted: int, open_: NodeSet, meanwhile: Meanwhile) -> _Ask | Bound:
     """Return the ask, or 0 pods with the reason: two wide constraints can close each other's domains."""
     pod, index = with_enforced_constraints(member.pod), member.set.index
     spreads = [c for c in pod.spread if c.is_hard and (wanted > 1 or _counts_others(member, c))]
@@ -157,7 +157,7 @@ def _ask(member: SimulatedMember, wanted: int, open_: NodeSet, meanwhile: Meanwh
             open_ &= ~_holding(member, constraint)
     wide = bool(wide_spreads) + len(wide_apart) + bool(shut) + bool(pod.required_affinity)
     if wide > 1 or (pod.required_affinity and near):
-        return Counted(0, "several constraints work together")
+        return Bound(0, "several constraints work together")
     separate = next(iter(wide_apart), None)
     return _Ask(member.set, member.number, wanted, open_, meanwhile, wide_spreads, separate, near, guests, shut)
 
@@ -203,7 +203,7 @@ def closed_by_room(member: SimulatedMember, own: int, among: NodeSet, sought: So
 # --- one constraint over domains of several nodes --------------------------------------------------------------------
 
 
-def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
+def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Bound:
     """Return the least pods with a hard spread: a pod fits in the least full domain while that has an open node.
 
     This domain holds no more than its share of the counted pods. Below minDomains the least count is 0; then the
@@ -213,41 +213,41 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Counted:
     counting = counted_domains(simulated.pods[number], constraint, simulated.index, ask.meanwhile.lost)
     sizes = {value: (nodes & ask.open_).bit_count() for value, nodes in counting.items()}
     if not sizes:
-        return Counted(0, "no node counts for the spread")
+        return Bound(0, "no node counts for the spread")
     alone = not _counts_others(simulated.member(number), constraint)
     short = is_short_of_domains(constraint, len(sizes))
     if short and not alone:
-        return Counted(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
+        return Bound(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
     own = wanted - 1
     if alone and (not ask.meanwhile.mixed or reaches_old(simulated.member(number), constraint.selector)):
         own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
     domains = simulated.index.domains(key)
     for value, size in sizes.items():
         if size <= ask.closed(own, domains[value] & ask.open_, ask.fewer) + ask.fewer:
-            return Counted(0, f"{domain_word(key)} {value} may fill up, and maxSkew then holds back the others")
+            return Bound(0, f"{domain_word(key)} {value} may fill up, and maxSkew then holds back the others")
     if short:
         most = len(sizes) * constraint.max_skew
-        return Counted(min(wanted, most), f"fewer {domain_word(key, 2)} than minDomains: {constraint.max_skew} in each")
-    return Counted(wanted, f"no {domain_word(key)} can fill up")
+        return Bound(min(wanted, most), f"fewer {domain_word(key, 2)} than minDomains: {constraint.max_skew} in each")
+    return Bound(wanted, f"no {domain_word(key)} can fill up")
 
 
-def _least_in_each_domain(ask: _Ask) -> Counted:
+def _least_in_each_domain(ask: _Ask) -> Bound:
     """Return the least pods with several hard spreads: a pod fits where the least full domains of all of them meet."""
     index, pod = ask.simulated.index, ask.simulated.pods[ask.number]
     every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
-        return Counted(0, "several spreads work together")
+        return Bound(0, "several spreads work together")
     for met in product(*every):
         nodes = ask.open_
         for constraint, value in zip(ask.wide_spreads, met, strict=True):
             nodes &= index.domains(constraint.topology_key)[value]
         if nodes.bit_count() <= ask.closed(ask.wanted - 1, nodes, ask.fewer) + ask.fewer:
-            return Counted(0, f"the nodes of {' and '.join(met)} may fill up, where its spreads may lead together")
-    return Counted(ask.wanted, "its spreads lead to nodes that cannot fill up")
+            return Bound(0, f"the nodes of {' and '.join(met)} may fill up, where its spreads may lead together")
+    return Bound(ask.wanted, "its spreads lead to nodes that cannot fill up")
 
 
-def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
+def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Bound:
     """Return the number of domains that others cannot close, if each pod of the workload needs its own domain.
 
     Its other pods are in other domains if the selector matches them.
@@ -262,7 +262,7 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
     unbounded = (open_ & ~index.with_key(key)).bit_count()
     closed = closed_by_room(simulated.member(number), own, open_, Sought(free - wanted + 1 - apart)) + apart
     if unbounded > closed:
-        return Counted(wanted, f"nodes without {key} take any number")
+        return Bound(wanted, f"nodes without {key} take any number")
     if index.one_node_each(key):
         free = max(free - closed, 0)
     else:
@@ -277,10 +277,10 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Counted:
             free = max(free, len(domains) - full)
     stays = "stays" if free < 2 else "stay"
     why = f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
-    return Counted(min(free, wanted), why)
+    return Bound(min(free, wanted), why)
 
 
-def _least_together(ask: _Ask) -> Counted:
+def _least_together(ask: _Ask) -> Bound:
     """Return the least pods with required affinity: a pod waits only if each domain with a matching pod is closed.
 
     So each domain where a matching pod may be must keep an open node; if a matching pod is sure to stay, its domain is
@@ -292,7 +292,7 @@ def _least_together(ask: _Ask) -> Counted:
     terms = pod.required_affinity
     key = terms[0].topology_key
     if any(t.topology_key != key for t in terms):
-        return Counted(0, "required pod affinity depends on where others land")
+        return Bound(0, "required pod affinity depends on where others land")
 
     matches_itself = simulated.draws(pod, pod)
     domains = index.domains(key)
@@ -302,11 +302,11 @@ def _least_together(ask: _Ask) -> Counted:
         home = domain & ask.open_
         # Each node that an event removes may be one that holds such a pod.
         if held.bit_count() > ask.fewer and home.bit_count() > ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
-            return Counted(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
+            return Bound(wanted, f"its affinity leads to the {key} of a pod that stays, which cannot fill up")
     if not matches_itself and is_blind(terms, simulated.cluster):
-        return Counted(0, "a waiting pod may not be requeued when a pod of another namespace is created")
+        return Bound(0, "a waiting pod may not be requeued when a pod of another namespace is created")
     if not matches_itself and not _is_led(ask):
-        return Counted(0, "required pod affinity depends on where others land")
+        return Bound(0, "required pod affinity depends on where others land")
     reach = ask.open_ if matches_itself else 0
     for contender in drawing(simulated.member(number), terms):
         reach |= contender.nodes
@@ -315,10 +315,10 @@ def _least_together(ask: _Ask) -> Counted:
     for value, domain in domains.items():
         home = domain & ask.open_
         if domain & reach and home.bit_count() <= ask.closed(wanted - 1, home, ask.fewer) + ask.fewer:
-            return Counted(0, f"its affinity may lead to {domain_word(key)} {value}, which may fill up")
+            return Bound(0, f"its affinity may lead to {domain_word(key)} {value}, which may fill up")
     if not ask.open_ & index.with_key(key):
-        return Counted(0, f"no node that it may use has the label {key}")
-    return Counted(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
+        return Bound(0, f"no node that it may use has the label {key}")
+    return Bound(wanted, f"its affinity may lead to any {key}, and none of them can fill up")
 
 
 def _staying(ask: _Ask) -> NodeSet:
@@ -348,18 +348,18 @@ def _opens_by_itself(ask: _Ask) -> bool:
         or next(drawing(simulated.member(number), pod.required_affinity), None) is not None
     ):
         return False
-    stays_away = not any(simulated.draws(bound.pod, pod) for bound in simulated.leaving)
+    stays_away = not any(simulated.draws(bound.pod, pod) for bound in simulated.terminating_of_others)
     return stays_away and next(others.drawing(simulated.member(number)), None) is None
 
 
-def _least_alone(ask: _Ask) -> Counted:
+def _least_alone(ask: _Ask) -> Bound:
     """Return 1 if a first pod that matches itself is sure of an open node with the keys of its affinity, else 0."""
     keys = {t.topology_key for t in ask.simulated.pods[ask.number].required_affinity}
     home = ask.open_
     for key in keys:
         home &= ask.simulated.index.with_key(key)
     sure = home.bit_count() > ask.closed(0, home, ask.shut + ask.fewer) + ask.shut + ask.fewer
-    return Counted(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
+    return Bound(int(sure), f"a single pod needs no other for its affinity, and {home.bit_count()} nodes let it in")
 
 
 def _is_led(ask: _Ask) -> bool:
@@ -386,7 +386,7 @@ def _sure(simulated: SimulatedSet) -> dict[Meanwhile, dict[int, bool]]:
 # --- DaemonSets ------------------------------------------------------------------------------------------------------
 
 
-def least_daemons(member: SimulatedMember, wanted: int) -> Counted:
+def least_daemons(member: SimulatedMember, wanted: int) -> Bound:
     """Return the least pods of a DaemonSet that every order binds: one on each node that others cannot close.
 
     Node affinity pins each pod to its node. So a spread that honours it counts one domain, which is the least full
@@ -397,7 +397,7 @@ def least_daemons(member: SimulatedMember, wanted: int) -> Counted:
     blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
     apart = kept_apart(member)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
-        return Counted(0, "its pods look at where others are")
+        return Bound(0, "its pods look at where others are")
     if any(v.claim for v in pod.volumes):
         return MAY_TIE
     open_ = diagnose(pod, member.set.cluster).feasible & targets(pod, index)[0]
@@ -405,11 +405,11 @@ def least_daemons(member: SimulatedMember, wanted: int) -> Counted:
     guests = 0
     for key, contender, times in repelling(member):
         if not index.one_node_each(key):
-            return Counted(0, "pods of others may repel it")
+            return Bound(0, "pods of others may repel it")
         guests += times * min(contender.count, (contender.nodes & open_).bit_count())
     closed = min(closed_by_room(member, 0, open_, Sought(1 - guests)) + guests, open_.bit_count())
     sure = max(min(open_.bit_count() - closed, wanted), 0)
-    return Counted(sure, _filled(closed, open_))
+    return Bound(sure, _filled(closed, open_))
 
 
 def _filled(count: int, nodes: NodeSet, lost: int = 0) -> str:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.bounds.counted import count, stopped_by_budgets
 from kubesched_lint.engine.bounds.least import returns
 from kubesched_lint.engine.bounds.unreachable import losses
@@ -104,7 +104,7 @@ class _Pressed(NamedTuple):
     """The movers that may have to preempt."""
 
 
-def surely_fine(member: SimulatedMember, event: str) -> Counted | None:
+def surely_fine(member: SimulatedMember, event: str) -> Bound | None:
     """Return that all pods of a workload run after an event, whatever the order; None if the part does not tell.
 
     Where a drain ends is not asked: see ``stopped_by_budgets``.
@@ -131,7 +131,7 @@ def surely_fine(member: SimulatedMember, event: str) -> Counted | None:
         if not _finds_room(member, start, pressed.moves, met):
             return None
         why = "it finds room beside all pods that stand, wherever those that move go"
-    return Counted(member.wanted, why)
+    return Bound(member.wanted, why)
 
 
 def _finds_room(member: SimulatedMember, start: _Moves, moves: _Moves, met: _Met) -> bool:
@@ -163,7 +163,12 @@ def sharpened(member: SimulatedMember, event: str, bounds: EventBounds) -> None:
 def _is_asked(member: SimulatedMember, event: str) -> bool:
     """Whether the arguments hold for a workload in an event."""
     simulated = member.set
-    plain = simulated.supposed is None and simulated.rivals is None and not simulated.lingering and not simulated.going
+    plain = (
+        simulated.supposed is None
+        and simulated.rivals is None
+        and not simulated.kept_on
+        and not simulated.to_be_deleted
+    )
     if not plain or simulated.need_devices((member.number,)):
         return False
     pod, workload = member.pod, member.workload
@@ -630,6 +635,6 @@ class _Made:
 def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
     """Return what counting says of a mover: of its own event, or of pods that come one after another."""
     if mover.place in part.untied or (start.lost and part.simulated.running.get(mover.place)):
-        return EventBounds(1, MAY_TIE, Counted(1, ""))
+        return EventBounds(1, MAY_TIE, Bound(1, ""))
     event = start.event if start.event and mover.number == start.number else "deploy"
     return count(part.simulated.member(mover.place), event)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import FRESH, Counted, EventBounds, Meanwhile
+from kubesched_lint.engine.answers.event_bounds import FRESH, Bound, EventBounds, Meanwhile
 from kubesched_lint.engine.bounds.bounds import most_placed
 from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
 from kubesched_lint.engine.bounds.unreachable import if_unreachable
@@ -74,7 +74,7 @@ def _crowded(simulated: SimulatedSet) -> SimulatedSet:
         _sized(w, None if w.kind == "DaemonSet" else _peak(hypothesis, w, before.replicas))
         for w, before in zip(after.workloads, simulated.workloads, strict=True)
     )
-    return replace(after, workloads=peaks, lingering=_lingering(simulated))
+    return replace(after, workloads=peaks, kept_on=_lingering(simulated))
 
 
 def _peak(hypothesis: Hypothesis, workload: Workload, before: int) -> int:
@@ -108,7 +108,7 @@ def supposed_bounds(member: SimulatedMember) -> EventBounds:
     after, workload = after_of(member.set), member.workload
     wanted = after.wanted[member.number]
     if workload.kind == "Pod" and _deletes(hypothesis):
-        return EventBounds(1, Counted(0, "no controller recreates a bare pod"), _most(member, 1))
+        return EventBounds(1, Bound(0, "no controller recreates a bare pod"), _most(member, 1))
     least = max(_least(member, wanted), _kept(member, wanted), key=lambda counted: counted.pods)
     bounds = EventBounds(wanted, least, _most(member, wanted))
     bounds.never_stuck = bounds.least.pods >= wanted
@@ -130,18 +130,18 @@ def _if_unreachable(member: SimulatedMember, hypothesis: Hypothesis) -> EventBou
         deleted = replace(member.set, supposed=Hypothesis(event, NodeChange(lost=change.unreachable)))
         return if_unreachable(member, event, supposed_bounds(deleted.member(member.number)))
     wanted = after_of(member.set).wanted[member.number]
-    least = Counted(0, "nodes are unreachable, and more happens")
+    least = Bound(0, "nodes are unreachable, and more happens")
     bounds = EventBounds(wanted, least, _most(member, wanted))
     bounds.never_stuck = not (wanted or hypothesis.upgraded or hypothesis.rolls)
     return bounds
 
 
-def _least(member: SimulatedMember, wanted: int) -> Counted:
+def _least(member: SimulatedMember, wanted: int) -> Bound:
     simulated = member.set
     hypothesis, crowded, workload = _hypothesis(simulated), _crowded(simulated), member.workload
     rolling = rolls(hypothesis, workload)
     if hypothesis.rolls and any(_surges(w) for w in simulated.workloads if w.kind == "DaemonSet"):
-        return Counted(0, "pods of a DaemonSet may surge beside others")
+        return Bound(0, "pods of a DaemonSet may surge beside others")
     if workload.kind == "DaemonSet":
         return least_daemons(crowded.member(member.number), wanted)
     total = rolling_total(after_of(simulated).member(member.number), wanted) if rolling else wanted
@@ -149,18 +149,18 @@ def _least(member: SimulatedMember, wanted: int) -> Counted:
     found = least_placed(crowded.member(member.number), total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
     misses = _deletes(hypothesis) and may_overlook(crowded.member(member.number))
     if misses and not finds_room(crowded.member(member.number), [Meanwhile(fewer=fewer)]):
-        return Counted(0, "a waiting pod may not be requeued when another pod is deleted")
+        return Bound(0, "a waiting pod may not be requeued when another pod is deleted")
     if found.pods >= total:
-        return Counted(wanted, found.why)
-    return Counted(0 if rolling else min(found.pods, wanted), found.why)
+        return Bound(wanted, found.why)
+    return Bound(0 if rolling else min(found.pods, wanted), found.why)
 
 
-def _kept(member: SimulatedMember, wanted: int) -> Counted:
+def _kept(member: SimulatedMember, wanted: int) -> Bound:
     """Return the least pods that a hypothesis leaves where they are, because it deletes none."""
     hypothesis, workload = _hypothesis(member.set), member.workload
     moves = _deletes(hypothesis) or hypothesis.rolls or member.number in hypothesis.sizes
     if moves or workload.kind == "DaemonSet" or member.running:
-        return Counted(0, "")
+        return Bound(0, "")
     return least_placed(member, wanted, FRESH)
 
 
@@ -173,14 +173,14 @@ def _surges(workload: Workload) -> bool:
     return bool(daemon_bounds(workload.strategy, 1)[0])
 
 
-def _most(member: SimulatedMember, wanted: int) -> Counted:
+def _most(member: SimulatedMember, wanted: int) -> Bound:
     """Return the most pods, by room and by what keeps its pods apart.
 
     Spread and affinity limit where a pod may go, but not where it stays: pods from before the event may exceed them.
     """
     simulated = member.set
     if member.running:
-        return Counted(wanted, "running pods stay where they are")
+        return Bound(wanted, "running pods stay where they are")
     crowded = _crowded(simulated)
     if not most_placed(member, member.wanted).pods:
         return most_placed(crowded.member(member.number), wanted)
@@ -211,7 +211,7 @@ def _stop_without_room(member: SimulatedMember, bounds: EventBounds) -> None:
     new = most_placed(_without_company(after_of(member.set).member(member.number)), bounds.wanted)
     if new.pods < bounds.wanted:
         bounds.never_stuck, bounds.always_stuck = False, True
-        bounds.most = Counted(bounds.most.pods, new.why)
+        bounds.most = Bound(bounds.most.pods, new.why)
 
 
 def _stop_at_budgets(member: SimulatedMember, bounds: EventBounds) -> None:

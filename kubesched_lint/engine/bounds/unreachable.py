@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from kubesched_lint.engine.answers.event_bounds import FRESH, Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import FRESH, Bound, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.competition.contenders import counted, repelling
 from kubesched_lint.engine.bounds.least import least_placed
@@ -151,7 +151,7 @@ def if_unreachable(member: SimulatedMember, event: str, deleted: EventBounds) ->
         return deleted
     least, most = _least(member, event, deleted), _most(member, event, deleted)
     is_fine = least >= deleted.wanted
-    bounds = EventBounds(deleted.wanted, Counted(least, deleted.least.why if is_fine else why), most)
+    bounds = EventBounds(deleted.wanted, Bound(least, deleted.least.why if is_fine else why), most)
     bounds.never_stuck = deleted.never_stuck and is_fine
     bounds.always_stuck = deleted.always_stuck
     return bounds
@@ -229,7 +229,7 @@ def _least_beside_empty(member: SimulatedMember, event: str, constraint: SpreadC
     return min(wanted, skew * min(map(len, every), default=0))
 
 
-def _most(member: SimulatedMember, event: str, deleted: EventBounds) -> Counted:
+def _most(member: SimulatedMember, event: str, deleted: EventBounds) -> Bound:
     """Return the most pods that run: those of deleted nodes, or fewer beside a domain that counts as empty.
 
     Until the loss no domain has more than maxSkew pods more than another one: none of them goes before. What is lost
@@ -249,7 +249,7 @@ def _most(member: SimulatedMember, event: str, deleted: EventBounds) -> Counted:
         if takes_one and not is_short_of_domains(constraint, len(domains)):
             pods = _most_beside_empty(wanted, len(domains), constraint.max_skew)
             if pods < best.pods:
-                best = Counted(pods, why_apart(member, event))
+                best = Bound(pods, why_apart(member, event))
     return best
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.event_bounds import Counted, Meanwhile
+from kubesched_lint.engine.answers.event_bounds import Bound, Meanwhile
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claim_name
@@ -27,8 +27,8 @@ from kubesched_lint.engine.scheduler.plugins.node_volume_limits import lacking, 
 from kubesched_lint.engine.scheduler.plugins.volume_binding import NO_PROVISIONER, ephemeral_claim, pod_claims
 
 _KEYS = {ZONE: "zone ", HOSTNAME: "node "}
-MAY_TIE = Counted(0, "its volumes may hold it on nodes that fill up or are lost")
-REFUSED = Counted(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
+MAY_TIE = Bound(0, "its volumes may hold it on nodes that fill up or are lost")
+REFUSED = Bound(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
 
 
 class VolumeConstraint(NamedTuple):
@@ -56,7 +56,7 @@ def tie_of(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Volume
     if member.number in simulated.returning:
         return None if ephemeral else _known_tie(member, wanted)
     # Where pods run, or nodes changed since the pods came, volumes may be where nothing shows them.
-    if member.running or simulated.lingering or not _are_made_anew(simulated, workload, wanted):
+    if member.running or simulated.kept_on or not _are_made_anew(simulated, workload, wanted):
         return None
     open_ = _attaching(simulated, _drivers(simulated, [*workload.claim_templates, *ephemeral]))
     if meanwhile.own_stay:
@@ -103,7 +103,7 @@ def _homes(member: SimulatedMember) -> tuple[NodeSet, ...]:
 
 def least_at_home(
     homes: Sequence[NodeSet], wanted: int, open_: NodeSet, closed: Callable[[int, NodeSet], int]
-) -> Counted:
+) -> Bound:
     """Return ``wanted`` if the nodes that reach a pod's volumes keep one that is open to it, for each pod, else 0.
 
     ``closed`` is the most nodes of a set that others and a number of its own pods close.
@@ -111,13 +111,13 @@ def least_at_home(
     for home in dict.fromkeys(homes):
         here = home & open_
         if here.bit_count() <= closed(sum(bool(home & other) for other in homes) - 1, here):
-            return Counted(0, "the nodes that reach the volumes of one of its pods may fill up")
-    return Counted(wanted, "each of its pods finds room on the nodes that reach its volumes")
+            return Bound(0, "the nodes that reach the volumes of one of its pods may fill up")
+    return Bound(wanted, "each of its pods finds room on the nodes that reach its volumes")
 
 
 def least_tied(
     tie: VolumeConstraint, wanted: int, open_: NodeSet, closed: Callable[[NodeSet, int], int], fewer: int
-) -> Counted:
+) -> Bound:
     """Return ``wanted`` if each set of nodes to which volumes may tie a pod keeps one that is open to it, else 0.
 
     ``closed`` is the most nodes of a set that others close, beside the ``fewer`` that are lost, whichever these are.
@@ -126,8 +126,8 @@ def least_tied(
         home = reach & open_
         if home.bit_count() <= closed(home, fewer) + fewer:
             why = "where other pods may fill all nodes" if home else "where no node is left for it"
-            return Counted(0, f"its volumes may hold it in {words}, {why}")
-    return Counted(wanted, f"its volumes may hold it in {' or '.join(tie.reaches)}, and none of these can fill up")
+            return Bound(0, f"its volumes may hold it in {words}, {why}")
+    return Bound(wanted, f"its volumes may hold it in {' or '.join(tie.reaches)}, and none of these can fill up")
 
 
 def _are_made_where_pods_land(simulated: SimulatedSet, claims: Sequence[Claim]) -> bool:

@@ -116,7 +116,7 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
     stale: str = ""
     """How old the running pods are, if they may have changed by now: ``captured 2026-11-20T08:00:00Z``; else empty."""
     grown: bool = False
-    """The groups that only nodes show are among the pools, and there are no others: see ``worlds.with_groups``."""
+    """The groups that only nodes show are among the pools, and there are no others: see ``scenarios.with_groups``."""
     group_sizes: Mapping[str, int] = field(default_factory=dict)
     """Each node group in the status of cluster-autoscaler → its registered nodes; empty without a status."""
     has_unshown: bool = False
@@ -158,7 +158,7 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
-        """The pods on the nodes, in groups of equal ones: many worlds may ask for them."""
+        """The pods on the nodes, in groups of equal ones: many scenarios may ask for them."""
         nodes = self.inventory.nodes
         return alike(self.inventory.pods, {node.name: position for position, node in enumerate(nodes)})
 

@@ -18,12 +18,12 @@ from kubesched_lint.engine.placing.placing import Choose, Placing
 from kubesched_lint.engine.scenario.devices.devices import lacks_devices
 from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.quotas import granted
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import modelled_templates, without_unknown_storage
-from kubesched_lint.engine.scenario.world import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.workload import Workload
-    from kubesched_lint.engine.scenario.world import World
+    from kubesched_lint.engine.scenario.scenario import Scenario
 
 raising = False
 """Set by tests, where a refuted proof is a failure."""
@@ -42,24 +42,24 @@ def is_followed(it: Member) -> bool:
     """Whether a run can follow its pods: the scheduler sees them, and their storage and devices are known."""
     if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.suspended):
         return False
-    if it.world.admission.decision(it.workload).unknown:
+    if it.scenario.admission.decision(it.workload).unknown:
         return False
-    if scheduled_pod(it) is None or lacks_devices(it.workload.pod, it.world):
+    if scheduled_pod(it) is None or lacks_devices(it.workload.pod, it.scenario):
         return False
     volumes = without_unknown_storage(it).pod.volumes
     return volumes == it.workload.pod.volumes and modelled_templates(it) == it.workload.claim_templates
 
 
-def pods_left(world: World, members: Sequence[Workload], choose: Choose) -> dict[Workload, int] | None:
+def pods_left(scenario: Scenario, members: Sequence[Workload], choose: Choose) -> dict[Workload, int] | None:
     """Return workload → number of its pods that do not run at the end of one run; None after too many preemptions.
 
     All ``members`` must be modelled. The scheduler takes them in the given order.
     """
-    state = lasting_state(world)
+    state = lasting_state(scenario)
     with state.undone():
-        pods = [list(_pods(world.member(workload))) for workload in members]
+        pods = [list(_pods(scenario.member(workload))) for workload in members]
         wanted = [sum(one.left for one in own) for own in pods]
-        created = granted(list(zip(members, wanted, strict=True)), world)
+        created = granted(list(zip(members, wanted, strict=True)), scenario)
         queue = [one for own, count in zip(pods, created, strict=True) for one in first_pods(own, count)]
         run = Placing(queue, state, choose=choose, preempts=True).run()
         if run.cut:

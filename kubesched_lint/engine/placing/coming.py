@@ -21,8 +21,8 @@ from kubesched_lint.engine.scenario.applying.order import sync_wave
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
 from kubesched_lint.engine.scenario.pods.pod_labels import read_labels, values_known
 from kubesched_lint.engine.scenario.quotas import granted
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claims import is_known, modelled_templates
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 
 class Queued(Copies):
@@ -54,7 +54,7 @@ class Coming(Struct, frozen=True):
     mixed: bool = False
     """The pods of all workloads come in turn, one of each at a time, in an order that the seed shuffles."""
 
-    def ordered(self, entries: Sequence[Queued], world: World) -> list[Queued]:
+    def ordered(self, entries: Sequence[Queued], scenario: Scenario) -> list[Queued]:
         """Return the entries, which are in apply order, in the order of this trial."""
         found = list(entries)
         if self.mixed:
@@ -62,34 +62,34 @@ class Coming(Struct, frozen=True):
             for one in found:
                 one.alternate = True
         elif self.first:
-            place = {workload: -number for number, workload in enumerate(world.as_created)}
+            place = {workload: -number for number, workload in enumerate(scenario.as_created)}
             found.sort(key=lambda one: (self._group(one.workload), place[one.workload]))
-        return sorted(found, key=lambda one: wave_of(one.workload, world))
+        return sorted(found, key=lambda one: wave_of(one.workload, scenario))
 
     def _group(self, workload: Workload) -> int:
         return next((n for n, group in enumerate(self.first) if workload in group), len(self.first))
 
 
-def wave_of(workload: Workload, world: World) -> int:
+def wave_of(workload: Workload, scenario: Scenario) -> int:
     """Return the sync wave: Argo CD creates the pods of a wave after those of the waves before it."""
-    return sync_wave(workload.annotations) if world.premises.apply_order == "argocd" else 0
+    return sync_wave(workload.annotations) if scenario.premises.apply_order == "argocd" else 0
 
 
-@once_per_world
-def created_counts(world: World) -> Mapping[Workload, int]:
+@once_per_scenario
+def created_counts(scenario: Scenario) -> Mapping[Workload, int]:
     """Workload → number of its pods that the API server creates if the set is created in apply order."""
-    wanted = [(workload, lasting_pods_wanted(world.member(workload))) for workload in world.as_created]
+    wanted = [(workload, lasting_pods_wanted(scenario.member(workload))) for workload in scenario.as_created]
     counts = [count for _, count in wanted]
-    if world.objects.quotas:
-        counts = granted(wanted, world)
+    if scenario.objects.quotas:
+        counts = granted(wanted, scenario)
     return {workload: count for (workload, _), count in zip(wanted, counts, strict=True)}
 
 
-def created_pods(world: World, of: Workload | None = None) -> Iterator[Queued]:
+def created_pods(scenario: Scenario, of: Workload | None = None) -> Iterator[Queued]:
     """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
-    counts = created_counts(world)
-    for workload in world.as_created if of is None else [of] if of in counts else []:
-        yield from first_pods(queued_pods(world.member(workload)), counts[workload])
+    counts = created_counts(scenario)
+    for workload in scenario.as_created if of is None else [of] if of in counts else []:
+        yield from first_pods(queued_pods(scenario.member(workload)), counts[workload])
 
 
 def first_pods(queue: Iterable[Queued], most: int) -> Iterator[Queued]:
@@ -108,12 +108,12 @@ def queued_pods(it: Member) -> Iterator[Queued]:
     if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
         for position in positions(it.daemon_nodes):
-            yield Queued(it.workload, pinned(pod, it.world.index.names[position]), None, 1)
-    elif it.workload.kind == "StatefulSet" and (it.world.varying_labels or modelled_templates(it)):
+            yield Queued(it.workload, pinned(pod, it.scenario.index.names[position]), None, 1)
+    elif it.workload.kind == "StatefulSet" and (it.scenario.varying_labels or modelled_templates(it)):
         known = replace(it.workload, claim_templates=modelled_templates(it))
         before: Queued | None = None
         for ordinal in range(it.replicas):
-            own = it.pod_of_ordinal(ordinal) if it.world.varying_labels else pod
+            own = it.pod_of_ordinal(ordinal) if it.scenario.varying_labels else pod
             each = reaching_scheduler(own, it)
             if each is not None:
                 claiming = pod_with_claims(known, each, ordinal)
@@ -136,7 +136,7 @@ def scheduled_pod(it: Member) -> Pod | None:
 def reaching_scheduler(pod: Pod, it: Member) -> Pod | None:
     """Return a pod of a workload with only the volumes whose binding is known; None if the scheduler never sees it."""
     pod = _with_known_volumes(pod, it)
-    if unknown_nodes(pod, it.world):
+    if unknown_nodes(pod, it.scenario):
         return None  # whether any node matches is unknown
     seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
     return pod if seen else None

@@ -10,7 +10,7 @@ from msgspec import Struct
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.neighbours import answers_itself
 from kubesched_lint.engine.scenario.others.running import running_match
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 _LONG = 40
@@ -152,27 +152,27 @@ class Circles:
 def lacks_topology(it: Member) -> bool:
     """Return whether no usable node has the topology key of a required affinity term: then no pod ever runs."""
     terms = with_enforced_constraints(it.pod).required_affinity
-    return any(not it.usable & it.world.index.with_key(term.topology_key) for term in terms)
+    return any(not it.usable & it.scenario.index.with_key(term.topology_key) for term in terms)
 
 
-@once_per_world
-def blocked_affinities(world: World) -> Mapping[Workload, Blocked]:
+@once_per_scenario
+def blocked_affinities(scenario: Scenario) -> Mapping[Workload, Blocked]:
     """Return the workloads whose required pod affinity no pod can ever match."""
-    asking = (w for w in world.manifests.workloads if w.pod.required_affinity)
-    needy = [w for w in asking if with_enforced_constraints(world.member(w).pod).required_affinity]
+    asking = (w for w in scenario.manifests.workloads if w.pod.required_affinity)
+    needy = [w for w in asking if with_enforced_constraints(scenario.member(w).pod).required_affinity]
 
     def targets(workload: Workload) -> tuple[Workload, ...]:
-        terms = world.member(workload).pod.required_affinity
-        return tuple(t for t in world.selection.selected_by_all(terms, workload.namespace) if t is not workload)
+        terms = scenario.member(workload).pod.required_affinity
+        return tuple(t for t in scenario.selection.selected_by_all(terms, workload.namespace) if t is not workload)
 
     def answered(workload: Workload) -> bool:
-        it = world.member(workload)
-        return answers_itself(it) or running_match(world, it.pod.required_affinity, workload.namespace) is not None
+        it = scenario.member(workload)
+        return answers_itself(it) or running_match(scenario, it.pod.required_affinity, workload.namespace) is not None
 
     return blocked_workloads(needy, targets, answered)
 
 
-@once_per_world
-def affinity_circles(world: World) -> Circles:
+@once_per_scenario
+def affinity_circles(scenario: Scenario) -> Circles:
     """The circles in which blocked workloads wait for each other."""
-    return Circles(blocked_affinities(world))
+    return Circles(blocked_affinities(scenario))

@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.pod import (
 )
 from kubesched_lint.engine.model.workload import NO_DEADLINE, ROLLED_OUT, Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import REVISION_LABELS, revision_label
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 
 OLD_PODS = "the old pods stand on nodes that the new ones may use as well"
 """Premise of every proof about a rollout: a change that also moves the workload may find room elsewhere."""
@@ -82,7 +82,7 @@ def changes(it: Member, running: Sequence[BoundPod]) -> bool | None:
     changed = it.template_changed
     if changed is None and any(_shows_change(it.workload.pod, bound.pod) for bound in running[-1:]):
         return True
-    if changed is False and not runs_newest(it.workload, running, it.world.cluster):
+    if changed is False and not runs_newest(it.workload, running, it.scenario.cluster):
         return True
     return changed
 
@@ -96,8 +96,8 @@ def stays(it: Member, running: Sequence[BoundPod]) -> bool:
     """Whether running pods may stay unchanged when the manifest is applied."""
     if not any(b.node and not b.terminating for b in running):
         return False
-    assert it.world.cluster is not None, "pods run on a cluster"
-    running = by_revision(it.workload, running, it.world.cluster)
+    assert it.scenario.cluster is not None, "pods run on a cluster"
+    running = by_revision(it.workload, running, it.scenario.cluster)
     replaces = it.workload.kind in ROLLED_OUT and not _takes_over(running)
     return not replaces or not changes(it, running)
 
@@ -126,7 +126,7 @@ def looks_unchanged(it: Member, running: Sequence[BoundPod]) -> bool:
     They may have more volumes and containers, which admission adds.
     """
     written, stored = it.workload.pod, it.pod
-    return runs_newest(it.workload, running, it.world.cluster) and all(
+    return runs_newest(it.workload, running, it.scenario.cluster) and all(
         not _shows_change(written, pod)
         and _own_labels(pod) == _own_labels(written)
         and (pod.node_selector, _own_tolerations(pod)) == (stored.node_selector, _own_tolerations(stored))

@@ -21,7 +21,7 @@ from kubesched_lint.engine.placing.coming import Coming, Queued, created_pods, r
 from kubesched_lint.engine.placing.placing import Placing
 from kubesched_lint.engine.placing.rollout import stays
 from kubesched_lint.engine.scenario.others.running import RunningPods, lasting_pods
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.binding import bind_each
 from kubesched_lint.engine.scheduler.framework import diagnose
 
@@ -43,57 +43,57 @@ class Tried(Struct, frozen=True):
     """No pod found a place, so in any other order it is the same."""
 
 
-def each_trial(world: World) -> Iterator[Tried]:
+def each_trial(scenario: Scenario) -> Iterator[Tried]:
     """Yield the trials, and run each when it is asked for: whoever looks for what all of them show may need one."""
-    known = _tried(world)
+    known = _tried(scenario)
     for number in range(len(SEEDS)):
         if number == len(known):
-            known.append(_next(world, known))
+            known.append(_next(scenario, known))
         yield known[number]
 
 
-@once_per_world
-def _tried(world: World) -> list[Tried]:
+@once_per_scenario
+def _tried(scenario: Scenario) -> list[Tried]:
     """Return the trials that somebody has asked for."""
     return []
 
 
-def _next(world: World, known: Sequence[Tried]) -> Tried:
+def _next(scenario: Scenario, known: Sequence[Tried]) -> Tried:
     """Run the trial after those ``known``: the second one lets those that wait come first, the third one mixes them."""
     if not known:
-        return tried(world, Coming(SEEDS[0]))
+        return tried(scenario, Coming(SEEDS[0]))
     if known[0].is_idle:
         return known[0]
     if len(known) == 1:
         late = frozenset(known[0].left)
-        return tried(world, Coming(SEEDS[1], first=(_needed_by(late, world) - late, late)))
-    return tried(world, Coming(SEEDS[2], mixed=True))
+        return tried(scenario, Coming(SEEDS[1], first=(_needed_by(late, scenario) - late, late)))
+    return tried(scenario, Coming(SEEDS[2], mixed=True))
 
 
-def _needed_by(late: Collection[Workload], world: World) -> frozenset[Workload]:
+def _needed_by(late: Collection[Workload], scenario: Scenario) -> frozenset[Workload]:
     """Return the workloads near whose pods those of other workloads must run."""
-    near = [world.member(w) for w in world.as_created if w in late and w.pod.required_affinity]
-    select = world.selection.selected_by_all
+    near = [scenario.member(w) for w in scenario.as_created if w in late and w.pod.required_affinity]
+    select = scenario.selection.selected_by_all
     return frozenset(w for it in near for w in select(it.pod.required_affinity, it.workload.namespace))
 
 
-def trials_of(world: World) -> tuple[dict[Workload, tuple[int, str]], ...]:
+def trials_of(scenario: Scenario) -> tuple[dict[Workload, tuple[int, str]], ...]:
     """For each seed, the whole set placed: workload → number of Pending pods, and why."""
-    return tuple(one.left for one in each_trial(world))
+    return tuple(one.left for one in each_trial(scenario))
 
 
-def evicted_in_trials(world: World) -> tuple[dict[Workload, tuple[BoundPod, ...]], ...]:
+def evicted_in_trials(scenario: Scenario) -> tuple[dict[Workload, tuple[BoundPod, ...]], ...]:
     """For each seed: workload → running pods of others that its pods preempt."""
-    return tuple(one.evicted for one in each_trial(world))
+    return tuple(one.evicted for one in each_trial(scenario))
 
 
-def tried(world: World, coming: Coming, of: Workload | None = None) -> Tried:
+def tried(scenario: Scenario, coming: Coming, of: Workload | None = None) -> Tried:
     """Run one trial, with all pods or those ``of`` one workload. Rules use ``trials_of`` and ``evicted_in_trials``."""
-    return tried_and_read(world, coming, lambda state: None, of=of)[0]
+    return tried_and_read(scenario, coming, lambda state: None, of=of)[0]
 
 
 def tried_and_read(
-    world: World,
+    scenario: Scenario,
     coming: Coming,
     read: Callable[[ClusterState], T],
     *,
@@ -105,48 +105,48 @@ def tried_and_read(
     With ``daemons_first``, DaemonSets come before all others, each on all its nodes at once: one diagnosis for each
     DaemonSet, not for each of its pods.
     """
-    state = at_rest(world).state
+    state = at_rest(scenario).state
     with state.undone():
         if daemons_first:
-            _place_daemons(world, state)
-        asking = [*created_pods(world, of)]
+            _place_daemons(scenario, state)
+        asking = [*created_pods(scenario, of)]
         if daemons_first:
             asking = [one for one in asking if one.workload.kind != "DaemonSet"]
-        return _end_of(world, _deployed(world, state, coming, asking)), read(state)
+        return _end_of(scenario, _deployed(scenario, state, coming, asking)), read(state)
 
 
-def tried_and_placed(world: World, coming: Coming) -> tuple[Tried, Mapping[Workload, Mapping[int, int]]]:
+def tried_and_placed(scenario: Scenario, coming: Coming) -> tuple[Tried, Mapping[Workload, Mapping[int, int]]]:
     """Run one trial, and return with it the new pods of each workload: position of a node → how many."""
-    state = at_rest(world).state
+    state = at_rest(scenario).state
     with state.undone():
-        placing = _deployed(world, state, coming, [*created_pods(world)])
+        placing = _deployed(scenario, state, coming, [*created_pods(scenario)])
         found: dict[Workload, dict[int, int]] = {}
         for placement, one in placing.placed.items():
             counts = found.setdefault(one.workload, {})
             counts[placement.position] = counts.get(placement.position, 0) + 1
-        return _end_of(world, placing), found
+        return _end_of(scenario, placing), found
 
 
-def _place_daemons(world: World, state: ClusterState) -> None:
+def _place_daemons(scenario: Scenario, state: ClusterState) -> None:
     """Bind the pods of each DaemonSet to its nodes that have room for them."""
-    for workload in world.as_created:
-        it = world.member(workload)
+    for workload in scenario.as_created:
+        it = scenario.member(workload)
         pod = reaching_scheduler(it.pod, it) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
             bind_each(pod, it.daemon_nodes & diagnose(pod, state).feasible, state)
 
 
-@once_per_world
-def _others(world: World) -> frozenset[BoundPod]:
-    return frozenset(world.other_pods)
+@once_per_scenario
+def _others(scenario: Scenario) -> frozenset[BoundPod]:
+    return frozenset(scenario.other_pods)
 
 
-@once_per_world
-def at_rest(world: World) -> RunningPods:
+@once_per_scenario
+def at_rest(scenario: Scenario) -> RunningPods:
     """The running pods after all terminating ones are gone: those of others, and those of the set that stay."""
-    standing = tuple(bound for workload in world.as_deployed for bound in _standing(world.member(workload)))
-    return RunningPods(world, (*lasting_pods(world).pods, *standing)) if standing else lasting_pods(world)
+    standing = tuple(bound for workload in scenario.as_deployed for bound in _standing(scenario.member(workload)))
+    return RunningPods(scenario, (*lasting_pods(scenario).pods, *standing)) if standing else lasting_pods(scenario)
 
 
 def _standing(it: Member) -> Sequence[BoundPod]:
@@ -154,12 +154,12 @@ def _standing(it: Member) -> Sequence[BoundPod]:
 
     If the API server refuses new pods, the running ones stay.
     """
-    if it.world.cluster is None:
+    if it.scenario.cluster is None:
         return ()
     running = it.running_pods
     if not running:
         return ()
-    there = [bound for bound in running if bound.node in it.world.index.positions and not bound.terminating]
+    there = [bound for bound in running if bound.node in it.scenario.index.positions and not bound.terminating]
     if it.workload.kind not in _INTERCHANGEABLE:
         return () if it.is_created else there
     if it.is_created and not stays(it, running):
@@ -167,25 +167,25 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     return there[: it.replicas]
 
 
-def _deployed(world: World, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
+def _deployed(scenario: Scenario, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
     """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
     for one in asking:
-        one.left = max(one.left - len(_standing(world.member(one.workload))), 0)
-    queue = coming.ordered(asking, world)
+        one.left = max(one.left - len(_standing(scenario.member(one.workload))), 0)
+    queue = coming.ordered(asking, scenario)
     placing = Placing(queue, state, seed=coming.seed, preempts=True)
-    for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, world)):
+    for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, scenario)):
         placing.run(max(wave) + 1)
     return placing
 
 
-def _end_of(world: World, placing: Placing[Queued]) -> Tried:
+def _end_of(scenario: Scenario, placing: Placing[Queued]) -> Tried:
     left: dict[Workload, tuple[int, str]] = {}
     for number, one in enumerate(placing.queue):
         if one.left:
             before, said = left.get(one.workload, (0, ""))
             left[one.workload] = before + one.left, placing.message(number) if one.is_made or not said else said
     evicted: dict[Workload, tuple[BoundPod, ...]] = {}
-    others = _others(world)
+    others = _others(scenario)
     for by, victim in placing.evicted:
         if victim.bound is not None and victim.bound in others:
             evicted[by.workload] = *evicted.get(by.workload, ()), victim.bound

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 
 
 def pods_wanted(it: Member) -> int:
     """Number of pods wanted at deploy; for a DaemonSet one per node that it targets, 0 without a cluster."""
     if it.workload.kind != "DaemonSet":
         return it.replicas
-    return 0 if it.world.cluster is None else it.daemon_nodes.bit_count()
+    return 0 if it.scenario.cluster is None else it.daemon_nodes.bit_count()
 
 
 def lasting_pods_wanted(it: Member) -> int:
@@ -17,6 +17,6 @@ def lasting_pods_wanted(it: Member) -> int:
     return pods_wanted(it) if it.workload.stays or it.workload.kind == "DaemonSet" else 0
 
 
-def pods_of_the_set(world: World) -> int:
+def pods_of_the_set(scenario: Scenario) -> int:
     """Number of pods that all created workloads want together."""
-    return sum(lasting_pods_wanted(world.member(w)) for w in world.as_created)
+    return sum(lasting_pods_wanted(scenario.member(w)) for w in scenario.as_created)

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.base.places import Manifest, ObjectRef, Path
 from kubesched_lint.engine.cluster.pods.template import changed_fields
 from kubesched_lint.engine.model.workload import Workload, written_template
-from kubesched_lint.engine.scenario.world import once_per_world
+from kubesched_lint.engine.scenario.scenario import once_per_scenario
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.scenario.world import Member, World
+    from kubesched_lint.engine.scenario.scenario import Member, Scenario
 
 
 def former(it: Member) -> Workload | None:
     """Return the workload as it was before the change; None if it is new, or compared with nothing."""
-    return _former(it.workload, _by_ref_of(it.world))
+    return _former(it.workload, _by_ref_of(it.scenario))
 
 
 def maximum_is_raised(it: Member) -> bool:
     """Return whether the change raises the maximum of the workload's autoscaler, or brings the autoscaler."""
-    before, scaler = it.world.premises.before, it.autoscaler
+    before, scaler = it.scenario.premises.before, it.autoscaler
     if before is None or scaler is None or former(it) is None:
         return False
     ours = (each for each in before.autoscalers if (each.namespace, each.target) == (scaler.namespace, scaler.target))
@@ -48,9 +48,9 @@ def rolled_out(after: Iterable[Workload], before: Iterable[Workload]) -> frozens
     return frozenset(one.ref for one, other in pairs if other is not None and template_differs(other, one))
 
 
-@once_per_world
-def _by_ref_of(world: World) -> Mapping[ObjectRef, Sequence[Workload]]:
-    before = world.premises.before
+@once_per_scenario
+def _by_ref_of(scenario: Scenario) -> Mapping[ObjectRef, Sequence[Workload]]:
+    before = scenario.premises.before
     return _by_ref(before.workloads if before is not None else ())
 
 

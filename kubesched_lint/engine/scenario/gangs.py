@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.feature_gates import (
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
 from kubesched_lint.engine.model.workload import Workload, written_template
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 KUEUE = "Kueue"
 _QUEUE = "kueue.x-k8s.io/queue-name"
@@ -72,70 +72,70 @@ def at_once(workload: Workload, pods: int) -> int:
     return min(pods, 1) if is_ordered else pods
 
 
-@once_per_world
-def gangs_of(world: World) -> tuple[Gang, ...]:
+@once_per_scenario
+def gangs_of(scenario: Scenario) -> tuple[Gang, ...]:
     """The gangs of the manifests, in the order of their first workloads; those without their group object are left out.
 
     A group of kube-scheduler is one only with its feature gates; see ``gates_of``.
     """
-    return tuple(gang for gang in _groups(world) if _counts(gang.group, world))
+    return tuple(gang for gang in _groups(scenario) if _counts(gang.group, scenario))
 
 
-def loose_groups(world: World) -> Iterator[Gang]:
+def loose_groups(scenario: Scenario) -> Iterator[Gang]:
     """Yield the PodGroups of the manifests whose pods start one by one: basic ones, and gangs without their gates."""
-    ours = set(world.manifests.pod_groups)
-    for gang in _groups(world):
-        if not gang.is_foreign and gang.group in ours and not _counts(gang.group, world):
+    ours = set(scenario.manifests.pod_groups)
+    for gang in _groups(scenario):
+        if not gang.is_foreign and gang.group in ours and not _counts(gang.group, scenario):
             yield gang
 
 
-@once_per_world
-def _groups(world: World) -> tuple[Gang, ...]:
+@once_per_scenario
+def _groups(scenario: Scenario) -> tuple[Gang, ...]:
     found: dict[tuple[str, str, str], tuple[PodGroup, list[Member]]] = {}
-    known = _known_groups(world)
-    for workload in world.as_deployed:
+    known = _known_groups(scenario)
+    for workload in scenario.as_deployed:
         for system, name, stated in _groups_of(workload):
             group = known.get((system, workload.namespace, name), stated)
             if group is not None:
                 at = (system, workload.namespace, name)
-                found.setdefault(at, (group, []))[1].append(world.member(workload))
+                found.setdefault(at, (group, []))[1].append(scenario.member(workload))
     return tuple(Gang(group, tuple(members)) for group, members in found.values())
 
 
 def foreign_gangs_of(it: Member) -> Iterator[Gang]:
     """Yield the gangs of other systems that a workload is in."""
-    return (gang for gang in gangs_of(it.world) if gang.is_foreign and it in gang.members)
+    return (gang for gang in gangs_of(it.scenario) if gang.is_foreign and it in gang.members)
 
 
-def pod_group(world: World, namespace: str, name: str) -> PodGroup | None:
+def pod_group(scenario: Scenario, namespace: str, name: str) -> PodGroup | None:
     """Return the PodGroup of kube-scheduler: that of the manifests, else of the cluster."""
-    return _known_groups(world).get((KUBERNETES, namespace, name))
+    return _known_groups(scenario).get((KUBERNETES, namespace, name))
 
 
-def group_names(world: World, namespace: str) -> Iterator[str]:
+def group_names(scenario: Scenario, namespace: str) -> Iterator[str]:
     """Yield the names of the PodGroups of kube-scheduler in a namespace."""
-    return (name for system, where, name in _known_groups(world) if (system, where) == (KUBERNETES, namespace))
+    return (name for system, where, name in _known_groups(scenario) if (system, where) == (KUBERNETES, namespace))
 
 
-@once_per_world
-def _known_groups(world: World) -> Mapping[tuple[str, str, str], PodGroup]:
-    return {(group.system, group.namespace, group.name): group for group in world.objects.pod_groups}
+@once_per_scenario
+def _known_groups(scenario: Scenario) -> Mapping[tuple[str, str, str], PodGroup]:
+    return {(group.system, group.namespace, group.name): group for group in scenario.objects.pod_groups}
 
 
 def group_around(it: Member) -> Gang | None:
     """Return the workloads in the same PodGroup of kube-scheduler, whatever its gates; None if no group is known."""
-    return _around(it.world).get((it.workload.namespace, it.workload.pod.group))
+    return _around(it.scenario).get((it.workload.namespace, it.workload.pod.group))
 
 
-@once_per_world
-def _around(world: World) -> Mapping[tuple[str, str], Gang]:
-    return {(g.group.namespace, g.group.name): g for g in _groups(world) if not g.is_foreign}
+@once_per_scenario
+def _around(scenario: Scenario) -> Mapping[tuple[str, str], Gang]:
+    return {(g.group.namespace, g.group.name): g for g in _groups(scenario) if not g.is_foreign}
 
 
-def _counts(group: PodGroup, world: World) -> bool:
+def _counts(group: PodGroup, scenario: Scenario) -> bool:
     if group.system != KUBERNETES:
         return True
-    return group.min_count is not None and {GROUPS, GANGS} <= set(enabled(gates_of(world)))
+    return group.min_count is not None and {GROUPS, GANGS} <= set(enabled(gates_of(scenario)))
 
 
 def _groups_of(workload: Workload) -> Iterator[tuple[str, str, PodGroup | None]]:
@@ -171,25 +171,25 @@ def _annotations(workload: Workload) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-@once_per_world
-def gates_of(world: World) -> Mapping[str, bool]:
+@once_per_scenario
+def gates_of(scenario: Scenario) -> Mapping[str, bool]:
     """The feature gates that are known: the user's word, over the sketch's, over what the cluster's objects show."""
-    return completed(_known(world), one_gate=has(world.premises.kubernetes_version, ONE_GATE_FOR_GANGS))
+    return completed(_known(scenario), one_gate=has(scenario.premises.kubernetes_version, ONE_GATE_FOR_GANGS))
 
 
-def _known(world: World) -> Mapping[str, bool]:
-    if world.cluster is None:
-        return parsed(world.premises.feature_gates)
-    shown = _shown(world.cluster.inventory.pod_groups)
-    return {**shown, **world.cluster.feature_gates, **parsed(world.premises.feature_gates)}
+def _known(scenario: Scenario) -> Mapping[str, bool]:
+    if scenario.cluster is None:
+        return parsed(scenario.premises.feature_gates)
+    shown = _shown(scenario.cluster.inventory.pod_groups)
+    return {**shown, **scenario.cluster.feature_gates, **parsed(scenario.premises.feature_gates)}
 
 
-def gates_premise(world: World) -> tuple[str, ...]:
+def gates_premise(scenario: Scenario) -> tuple[str, ...]:
     """The assumption of conclusions from gates that only the API server showed; empty if a user stated them all."""
-    if world.cluster is None or world.cluster.origin == "sketch":
+    if scenario.cluster is None or scenario.cluster.origin == "sketch":
         return ()
-    stated = parsed(world.premises.feature_gates)
-    shown = [name for name in _known(world) if name in OF_GROUPS and name not in stated]
+    stated = parsed(scenario.premises.feature_gates)
+    shown = [name for name in _known(scenario) if name in OF_GROUPS and name not in stated]
     return (f"kube-scheduler has the feature gates of the API server ({', '.join(shown)})",) if shown else ()
 
 
@@ -203,51 +203,51 @@ def _shown(groups: Iterable[PodGroup]) -> Mapping[str, bool]:
     return {GROUPS: True, **topology} if stored else {}
 
 
-def live_pods(world: World) -> tuple[BoundPod, ...]:
+def live_pods(scenario: Scenario) -> tuple[BoundPod, ...]:
     """The pods of the cluster, also those without a node."""
-    return () if world.cluster is None else world.cluster.inventory.pods
+    return () if scenario.cluster is None else scenario.cluster.inventory.pods
 
 
-@once_per_world
-def live_groups(world: World) -> Mapping[tuple[str, str], bool]:
+@once_per_scenario
+def live_groups(scenario: Scenario) -> Mapping[tuple[str, str], bool]:
     """(namespace, name) of each group with pods in the cluster → whether one of them has no node."""
     found: dict[tuple[str, str], bool] = {}
-    for bound in live_pods(world):
+    for bound in live_pods(scenario):
         if bound.pod.group:
             at = bound.namespace, bound.pod.group
             found[at] = found.get(at, False) or not bound.node
     return found
 
 
-@once_per_world
-def lowest_live(world: World) -> tuple[Pod, ...]:
+@once_per_scenario
+def lowest_live(scenario: Scenario) -> tuple[Pod, ...]:
     """A pod of the cluster with the lowest priority, if there is one."""
-    pods = [bound.pod for bound in live_pods(world)]
+    pods = [bound.pod for bound in live_pods(scenario)]
     return (min(pods, key=lambda pod: pod.priority or 0),) if pods else ()
 
 
-def enabled_gates(world: World) -> Collection[str]:
-    return enabled(gates_of(world))
+def enabled_gates(scenario: Scenario) -> Collection[str]:
+    return enabled(gates_of(scenario))
 
 
-def constraint(gang: Gang, world: World) -> str:
+def constraint(gang: Gang, scenario: Scenario) -> str:
     """Return the label of which all nodes of the gang must have one value; empty without such a constraint."""
-    return gang.group.topology_key if TOPOLOGY in enabled_gates(world) else ""
+    return gang.group.topology_key if TOPOLOGY in enabled_gates(scenario) else ""
 
 
-def domains(gang: Gang, world: World) -> tuple[NodeSet, ...]:
+def domains(gang: Gang, scenario: Scenario) -> tuple[NodeSet, ...]:
     """The sets of nodes one of which takes the whole gang; all nodes without a topology constraint."""
-    key = constraint(gang, world)
-    return tuple(world.index.domains(key).values()) if key else (world.index.all,)
+    key = constraint(gang, scenario)
+    return tuple(scenario.index.domains(key).values()) if key else (scenario.index.all,)
 
 
-def may_evict(gang: Gang, world: World) -> bool:
+def may_evict(gang: Gang, scenario: Scenario) -> bool:
     """Return whether the cluster runs pods of lower priority than the gang as a whole."""
-    return gang.group.may_evict((it.pod for it in gang.members), lowest_live(world))
+    return gang.group.may_evict((it.pod for it in gang.members), lowest_live(scenario))
 
 
-def preemption_premise(gang: Gang, world: World) -> tuple[str, ...]:
+def preemption_premise(gang: Gang, scenario: Scenario) -> tuple[str, ...]:
     """The assumption of an answer that group-wide preemption could change; empty if it cannot, or its gate is known."""
-    if gang.is_foreign or PREEMPTION in gates_of(world) or not may_evict(gang, world):
+    if gang.is_foreign or PREEMPTION in gates_of(scenario) or not may_evict(gang, scenario):
         return ()
     return (f"the feature gate {PREEMPTION} is off, as it is by default",)

@@ -1,4 +1,4 @@
-"""Limits of worlds."""
+"""Limits of scenarios."""
 
 from __future__ import annotations
 

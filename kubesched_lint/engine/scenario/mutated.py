@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, joined, many
 from kubesched_lint.engine.cluster.pods.mutations import Mutation
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 
 class Mutated(Struct, frozen=True):
@@ -37,13 +37,13 @@ class Mutated(Struct, frozen=True):
         return f"{what}, as the pods of {first_few(self.mutation.others)}" if self.mutation.others else what
 
 
-def mutated(world: World) -> Iterator[Mutated]:
+def mutated(scenario: Scenario) -> Iterator[Mutated]:
     """Yield the workloads of the manifests whose pods webhooks change."""
-    for workload in world.manifests.workloads:
-        found = world.mutation_of(workload)
+    for workload in scenario.manifests.workloads:
+        found = scenario.mutation_of(workload)
         if found is None or not found.names:
             continue
-        admission = world.admission
+        admission = scenario.admission
         written = admission.stored(workload.pod, source=workload.source).requests
         stored = admission.stored(admission.pod_of(workload), source=workload.source).requests
         every = dict.fromkeys((*stored, *written))
@@ -51,17 +51,19 @@ def mutated(world: World) -> Iterator[Mutated]:
         yield Mutated(workload.ref, found, {name: more for name, more in larger.items() if more})
 
 
-def mutation_notes(world: World) -> Iterator[str]:
+def mutation_notes(scenario: Scenario) -> Iterator[str]:
     """Yield what is counted that no manifest says, each once, and what is not counted."""
     alike: dict[str, list[Mutated]] = {}
-    for one in mutated(world):
+    for one in mutated(scenario):
         alike.setdefault(one.text, []).append(one)
     for text, those in alike.items():
         names = [one.object.title for one in those]
         whose = first_few(names) if len(names) == 1 else f"{many(len(names), 'workload')} ({first_few(names)})"
         yield f"each pod of {whose} is {text}"
     uncounted = {
-        w.ref.title: found.uncounted for w in world.manifests.workloads if (found := world.mutation_of(w)) is not None
+        w.ref.title: found.uncounted
+        for w in scenario.manifests.workloads
+        if (found := scenario.mutation_of(w)) is not None
     }
     fields = list(dict.fromkeys(name for names in uncounted.values() for name in names))
     if fields:

@@ -1,4 +1,4 @@
-"""The assumptions of proofs about a world, as sentences; and sets of nodes in words."""
+"""The assumptions of proofs about a scenario, as sentences; and sets of nodes in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kubesched_lint.engine.scenario.nodes.new_nodes import named, pools_adding, 
 from kubesched_lint.engine.scenario.others.neighbours import others_selected
 from kubesched_lint.engine.scenario.others.staying import staying
 from kubesched_lint.engine.scenario.pods.pod_labels import is_revision_label
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.node import NodePool
@@ -26,35 +26,35 @@ SET_PREMISES = ("no other pods are made than those of the manifests and the snap
 """The assumptions of a proof about other pods."""
 
 
-def proves_absence(world: World) -> bool:
+def proves_absence(scenario: Scenario) -> bool:
     """Return whether the absence of a matching pod is proven: all running pods and all manifests are known."""
-    return world.knows_running_pods and world.premises.set_is_complete
+    return scenario.knows_running_pods and scenario.premises.set_is_complete
 
 
-def unless_defined(world: World) -> str:
+def unless_defined(scenario: Scenario) -> str:
     """Return the assumption of a rule that claims that the set lacks something; empty if the whole set was read.
 
     Raises UncheckedError if a part of the set could not be read: what it defines is not absent.
     """
-    not_read = world.premises.not_read
+    not_read = scenario.premises.not_read
     if not_read.broken:
         places = first_few(not_read.broken)
         raise UncheckedError(f"{places} could not be read, and may define what seems to be absent")
-    return defined_elsewhere(world)
+    return defined_elsewhere(scenario)
 
 
-def may_be_released(world: World, namespace: str) -> str:
+def may_be_released(scenario: Scenario, namespace: str) -> str:
     """Return which unread releases may make an object there, in words; empty if none does.
 
     ``namespace`` is empty for an object of the cluster, which any of them may make.
     """
-    unread = [one.name for one in world.premises.not_read.releases if one.namespace == namespace or not namespace]
+    unread = [one.name for one in scenario.premises.not_read.releases if one.namespace == namespace or not namespace]
     return f"{many(len(unread), 'release')} ({first_few(unread)})" if unread else ""
 
 
-def defined_elsewhere(world: World) -> str:
+def defined_elsewhere(scenario: Scenario) -> str:
     """Return the same assumption for a verdict, also if a part of the set could not be read."""
-    unread = _unread(world)
+    unread = _unread(scenario)
     return f"what was not read does not define it: {unread}" if unread else ""
 
 
@@ -64,7 +64,7 @@ def spread_alone(it: Member) -> str:
     More pods in its fullest domains raise the minimum, so more of its own fit. A spread that selects by the workload's
     own selector, or within one revision, counts no pods of others: their controllers would dispute them.
     """
-    unread, own = _unread(it.world), it.workload.selector
+    unread, own = _unread(it.scenario), it.workload.selector
     for selector in (c.selector for c in it.pod.spread if unread and c.is_hard and c.selector is not None):
         is_own = own is not None and set(own.requirements) <= set(selector.requirements)
         if not is_own and not any(is_revision_label(r.key) for r in selector.requirements):
@@ -72,15 +72,15 @@ def spread_alone(it: Member) -> str:
     return ""
 
 
-def _unread(world: World) -> str:
-    not_read = world.premises.not_read
+def _unread(scenario: Scenario) -> str:
+    not_read = scenario.premises.not_read
     return first_few((*not_read.broken, *not_read.others))
 
 
-def assumed_account(world: World, workload: Workload) -> str:
+def assumed_account(scenario: Scenario, workload: Workload) -> str:
     """Return the ServiceAccount of a workload's pods if the set does not create it, as namespace/name; else empty."""
     name = service_account(workload)
-    created = {(account.namespace, account.name) for account in world.manifests.service_accounts if name}
+    created = {(account.namespace, account.name) for account in scenario.manifests.service_accounts if name}
     return f"{workload.namespace}/{name}" if name and (workload.namespace, name) not in created else ""
 
 
@@ -91,16 +91,16 @@ def groups_premise(groups: Sequence[NodePool]) -> str:
     return f'there are no others than {these} (node-groups = "complete" states that)'
 
 
-@once_per_world
-def node_premise(world: World) -> str:
+@once_per_scenario
+def node_premise(scenario: Scenario) -> str:
     """Return the assumption about nodes in every proof that counts nodes."""
-    if world.pools:
+    if scenario.pools:
         from kubesched_lint.engine.cluster.nodepools.templates import is_open
 
-        makers = pools_in_words(world.pools)
-        room = " (their DaemonSets deducted)" if any(o.daemons for o in world.potential.offers) else ""
-        size = ", on no larger machines than their cloud sells" if any(map(is_open, world.pools)) else ""
-        unsaid = any(pool.inferred or pool.zones is None for pool in world.pools)
+        makers = pools_in_words(scenario.pools)
+        room = " (their DaemonSets deducted)" if any(o.daemons for o in scenario.potential.offers) else ""
+        size = ", on no larger machines than their cloud sells" if any(map(is_open, scenario.pools)) else ""
+        unsaid = any(pool.inferred or pool.zones is None for pool in scenario.pools)
         where = ", in the zones of the cluster" if unsaid else ""
         return f"the nodes of the snapshot stay, and others come only from the {makers}{where}{room}{size}"
     return "the nodes stay as in the snapshot"
@@ -108,7 +108,7 @@ def node_premise(world: World) -> str:
 
 def node_premises(it: Member) -> tuple[str, ...]:
     """Return the assumptions of a proof about the nodes of a workload."""
-    return (node_premise(it.world),)
+    return (node_premise(it.scenario),)
 
 
 def running_premises(it: Member) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def running_premises(it: Member) -> tuple[str, ...]:
         return premises
     if any(bound.kept_by_finalizers for bound in stay):
         premises = (*premises, "nothing removes the finalizers that hold terminating pods")
-    if len(stay) == len(it.world.other_pods):
+    if len(stay) == len(it.scenario.other_pods):
         return (*premises, "the running pods of others stay where they are")
     return (*premises, "the running pods of others stay that it cannot preempt and that do not terminate")
 
@@ -130,8 +130,8 @@ def service_premises(it: Member) -> tuple[str, ...]:
     A further Service makes its selector stricter. All pods of the workload match that too, so it matters only if the
     selector selects other pods as well, or if no selector is known.
     """
-    world = it.world
-    if world.cluster_has("Service") or it.workload.pod.spread or not profile_of(it.pod).default_spread:
+    scenario = it.scenario
+    if scenario.cluster_has("Service") or it.workload.pod.spread or not profile_of(it.pod).default_spread:
         return ()
     selector = next((c.selector for c in it.pod.spread if c.selector is not None), None)
     return (
@@ -140,24 +140,24 @@ def service_premises(it: Member) -> tuple[str, ...]:
 
 
 def _selects_only_its_own(it: Member, selector: Selector) -> bool:
-    others = (b.pod for b in it.world.other_pods if b.namespace == it.workload.namespace)
+    others = (b.pod for b in it.scenario.other_pods if b.namespace == it.workload.namespace)
     return not any(others_selected(it, selector)) and not any(selector.matches(pod.labels) for pod in others)
 
 
 # --- nodes in words ---------------------------------------------------------------------------------------------------
 
 
-def count_existing(world: World, nodes: NodeSet) -> int:
+def count_existing(scenario: Scenario, nodes: NodeSet) -> int:
     """Return how many of ``nodes`` exist."""
-    return (nodes & world.today).bit_count()
+    return (nodes & scenario.today).bit_count()
 
 
-def nodes_in_words(world: World, nodes: NodeSet) -> str:
+def nodes_in_words(scenario: Scenario, nodes: NodeSet) -> str:
     """Return ``3 nodes``, ``3 nodes and new nodes of pool general``, or ``new nodes of pool general``."""
-    count = count_existing(world, nodes)
+    count = count_existing(scenario, nodes)
     here = many(count, "node")
-    if not nodes & ~world.today:
+    if not nodes & ~scenario.today:
         return here
-    names = [pool.name for pool in pools_adding(nodes, world)]
+    names = [pool.name for pool in pools_adding(nodes, scenario)]
     new = f"new nodes of {plural(len(names), 'pool')} {first_few(names)}"
     return f"{here} and {new}" if count else new

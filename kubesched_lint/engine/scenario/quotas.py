@@ -23,7 +23,7 @@ from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.model.workload import SCALED, Workload
 from kubesched_lint.engine.scenario.others.running import pods_of_others
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 K = TypeVar("K", bound=Hashable)
 S = TypeVar("S", bound=Hashable)
@@ -58,30 +58,30 @@ def in_turn(
     return pods, taken
 
 
-# --- the workloads of a world -----------------------------------------------------------------------------------------
+# --- the workloads of a scenario --------------------------------------------------------------------------------------
 
 
-def granted(wanted: Sequence[tuple[Workload, int]], world: World) -> list[int]:
+def granted(wanted: Sequence[tuple[Workload, int]], scenario: Scenario) -> list[int]:
     """Return, for each workload, how many wanted pods the API server creates if they are requested in this order."""
-    asking = [(w, count if world.member(w).is_created else 0) for w, count in wanted]
-    if not world.objects.quotas:
+    asking = [(w, count if scenario.member(w).is_created else 0) for w, count in wanted]
+    if not scenario.objects.quotas:
         return [count for _, count in asking]
-    known = _bounds(world)
+    known = _bounds(scenario)
     for workload, _ in asking:
         if workload not in known:
-            known[workload] = _bounds_of(world.member(workload))
+            known[workload] = _bounds_of(scenario.member(workload))
     pods, _ = in_turn(asking, known)
     return [pods[workload] for workload, _ in asking]
 
 
-@once_per_world
-def _bounds(world: World) -> dict[Workload, Mapping[tuple[ResourceQuota, str], tuple[int, int]]]:
+@once_per_scenario
+def _bounds(scenario: Scenario) -> dict[Workload, Mapping[tuple[ResourceQuota, str], tuple[int, int]]]:
     return {}
 
 
 def _bounds_of(it: Member) -> Mapping[tuple[ResourceQuota, str], tuple[int, int]]:
     found: dict[tuple[ResourceQuota, str], tuple[int, int]] = {}
-    quotas, charged = it.world.admission.quotas_of(it.workload, it.pod), pods_of_others(it.world).charged
+    quotas, charged = it.scenario.admission.quotas_of(it.workload, it.pod), pods_of_others(it.scenario).charged
     left_out = unset(it.pod)
     each = {entry: asked_of(it, entry) for entry in {entry for quota in quotas for entry in quota.hard}}
     for quota in quotas:
@@ -97,7 +97,7 @@ def used(it: Member, quota: ResourceQuota, entry: str, charged: Charged) -> Use:
     """Return how much of an entry is used by ``charged`` pods of others, or by claims that exist."""
     if not is_of_claims(entry):
         return charged.use(quota, entry)
-    return claimed(it.workload, it.workload.claim_templates, it.world.objects.claims, entry)
+    return claimed(it.workload, it.workload.claim_templates, it.scenario.objects.claims, entry)
 
 
 def asked_of(it: Member, entry: str) -> int:
@@ -105,18 +105,18 @@ def asked_of(it: Member, entry: str) -> int:
     return asked_with_claims(it.pod, it.workload.claim_templates, entry)
 
 
-def drawing(quota: ResourceQuota, world: World) -> tuple[Workload, ...]:
+def drawing(quota: ResourceQuota, scenario: Scenario) -> tuple[Workload, ...]:
     """The created workloads whose pods the quota counts, in creation order; Jobs do not count."""
-    return drawers(world).get(quota, ())
+    return drawers(scenario).get(quota, ())
 
 
-@once_per_world
-def drawers(world: World) -> dict[ResourceQuota, tuple[Workload, ...]]:
+@once_per_scenario
+def drawers(scenario: Scenario) -> dict[ResourceQuota, tuple[Workload, ...]]:
     """``drawing`` of every quota."""
     found: dict[ResourceQuota, list[Workload]] = {}
-    for workload in world.as_created:
+    for workload in scenario.as_created:
         if workload.kind in STANDING:
-            for quota in world.admission.quotas_of(workload, world.member(workload).pod):
+            for quota in scenario.admission.quotas_of(workload, scenario.member(workload).pod):
                 found.setdefault(quota, []).append(workload)
     return {quota: tuple(workloads) for quota, workloads in found.items()}
 

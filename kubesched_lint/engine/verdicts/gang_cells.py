@@ -26,23 +26,23 @@ from kubesched_lint.engine.placing.gangs.fit import answers
 from kubesched_lint.engine.scenario.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.premises import proves_absence
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.pod_groups import NOWHERE, SHORT
 from kubesched_lint.engine.verdicts.matrix import Row
 
 _LOSSES = ("node-loss", "zone-loss", "drain")
 
 
-def with_gangs(rows: Iterable[Row], simulated: SimulatedSet, world: World) -> Iterator[Row]:
+def with_gangs(rows: Iterable[Row], simulated: SimulatedSet, scenario: Scenario) -> Iterator[Row]:
     """Yield each row; a workload in a gang of kube-scheduler has the gang's answer as its deploy cell.
 
     A gang that never starts is not started by a loss either: these cells have the same answer. Of a gang of another
     system that surely does not fit, pods do not deploy one by one either: what becomes of it is not known.
     """
     foreign = {
-        it.workload.ref: answer for answer in answers(world) if _is_refused(answer) for it in answer.gang.members
+        it.workload.ref: answer for answer in answers(scenario) if _is_refused(answer) for it in answer.gang.members
     }
-    known = {it.workload.ref: answer for answer in _answers(world) for it in answer.gang.members}
+    known = {it.workload.ref: answer for answer in _answers(scenario) for it in answer.gang.members}
     for row in rows:
         workload = simulated.workloads[row.number]
         answer = known.get(workload.ref)
@@ -51,10 +51,10 @@ def with_gangs(rows: Iterable[Row], simulated: SimulatedSet, world: World) -> It
         elif answer is None:
             yield row
         else:
-            events = {"deploy", *(_LOSSES if _never_starts(answer, world) else ())}
-            premises = (*preemption_premise(answer.gang, world), *gates_premise(world))
+            events = {"deploy", *(_LOSSES if _never_starts(answer, scenario) else ())}
+            premises = (*preemption_premise(answer.gang, scenario), *gates_premise(scenario))
             cells = (
-                _relying_on(premises, _cell(cell, answer, workload, world))
+                _relying_on(premises, _cell(cell, answer, workload, scenario))
                 if cell.event in events and cell.verdict != NONE
                 else cell
                 for cell in row.cells
@@ -76,26 +76,26 @@ def _relying_on(premises: tuple[str, ...], cell: Cell) -> Cell:
     return replace(cell, assumes=(*cell.assumes, *premises))
 
 
-def _never_starts(answer: Answer, world: World) -> bool:
+def _never_starts(answer: Answer, scenario: Scenario) -> bool:
     """Whether fewer nodes do not change the answer: no running pod closes nodes to the gang."""
-    return answer.verdict == FEWER or (answer.verdict == IMPOSSIBLE and not staying_beside_set(world).pods)
+    return answer.verdict == FEWER or (answer.verdict == IMPOSSIBLE and not staying_beside_set(scenario).pods)
 
 
-def _answers(world: World) -> Iterator[Answer]:
-    return (answer for answer in answers(world) if not answer.gang.is_foreign)
+def _answers(scenario: Scenario) -> Iterator[Answer]:
+    return (answer for answer in answers(scenario) if not answer.gang.is_foreign)
 
 
-def _cell(cell: Cell, answer: Answer, workload: Workload, world: World) -> Cell:
+def _cell(cell: Cell, answer: Answer, workload: Workload, scenario: Scenario) -> Cell:
     gang, why = answer.gang, because(answer)
     if answer.verdict == FEWER:
         made = _never(cell, why, workload, Witness(0, False, ("its pods wait, without a message of the scheduler",)))
         assumes = (*cell.assumes, "no other workload has pods in the group")
-        return replace(made, proven=proves_absence(world), assumes=assumes)
+        return replace(made, proven=proves_absence(scenario), assumes=assumes)
     if answer.verdict == IMPOSSIBLE:
-        told = "" if domains(gang, world) else NOWHERE
+        told = "" if domains(gang, scenario) else NOWHERE
         made = _never(cell, why, workload, None if told else _too_few(answer))
-        return replace(made, proven=not staying_beside_set(world).pods, message=told)
-    if cell.verdict not in (UNKNOWN, LIKELY) or not _is_alone(answer, world):
+        return replace(made, proven=not staying_beside_set(scenario).pods, message=told)
+    if cell.verdict not in (UNKNOWN, LIKELY) or not _is_alone(answer, scenario):
         return cell
     if answer.verdict == MAY_MISS and answer.missed is not None:
         made = _made(cell, DEPENDS, Range(0, cell.wanted, "search"), why)
@@ -129,7 +129,7 @@ def _placed(answer: Answer, wanted: int) -> Witness:
     return Witness(wanted, True, tuple(f"{pod} on {node}" for pod, node in answer.placement))
 
 
-def _is_alone(answer: Answer, world: World) -> bool:
+def _is_alone(answer: Answer, scenario: Scenario) -> bool:
     """Whether no other workload of the set competes with the gang."""
     members = {it.workload.ref for it in answer.gang.members}
-    return all(workload.ref in members for workload in world.as_created)
+    return all(workload.ref in members for workload in scenario.as_created)

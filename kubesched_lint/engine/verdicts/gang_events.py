@@ -23,10 +23,10 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, SCHEDULERS
 from kubesched_lint.engine.placing.gangs.fit import answers
-from kubesched_lint.engine.placing.lacks import Lack, fate_of_group
 from kubesched_lint.engine.scenario.gangs import Gang, at_once, constraint, gangs_of, live_groups, lowest_live
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import Row
+from kubesched_lint.engine.verdicts.missing_facts import Lack, fate_of_group
 
 _GROWING = ("hpa-max", "scale-to-")
 
@@ -36,7 +36,7 @@ Deployed = Callable[[int], Cell]
 
 
 def gang_lacks(
-    rows: Sequence[Row], deployed: Deployed, simulated: SimulatedSet, world: World
+    rows: Sequence[Row], deployed: Deployed, simulated: SimulatedSet, scenario: Scenario
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return what is unknown about the gangs of kube-scheduler, for the rows of their workloads.
 
@@ -45,8 +45,8 @@ def gang_lacks(
     numbers = {w.ref: i for i, w in enumerate(simulated.workloads)}
     cells = {row.number: {cell.event: cell for cell in row.cells} for row in rows}
     found: dict[int, tuple[Lack, ...]] = {}
-    facts = _Facts(simulated, world)
-    for gang in gangs_of(world):
+    facts = _Facts(simulated, scenario)
+    for gang in gangs_of(scenario):
         if not gang.is_foreign:
             followed = [numbers[it.workload.ref] for it in gang.members if it.workload.ref in numbers]
             known = _Group(gang, followed, cells, deployed, facts)
@@ -57,15 +57,15 @@ def gang_lacks(
 class _Facts:
     """What all groups of a set share."""
 
-    def __init__(self, simulated: SimulatedSet, world: World) -> None:
-        self.simulated, self.world = simulated, world
-        lowest = lowest_live(world)
+    def __init__(self, simulated: SimulatedSet, scenario: Scenario) -> None:
+        self.simulated, self.scenario = simulated, scenario
+        lowest = lowest_live(scenario)
         priorities = {pod.priority or 0 for pod in simulated.pods}
         self.may_evict = len(priorities) > 1 or any(
             (pod.priority or 0) < least for pod in lowest for least in priorities
         )
-        self._answers = {answer.gang: answer for answer in answers(world)}
-        self._waiting = live_groups(world)
+        self._answers = {answer.gang: answer for answer in answers(scenario)}
+        self._waiting = live_groups(scenario)
 
     def fits(self, gang: Gang) -> bool:
         """Whether all pods of a gang that is the whole set are bound in every order."""
@@ -117,12 +117,12 @@ class _Group(Struct, frozen=True):
         return "" if enough_run else self._doubt_of_orders(event)
 
     def _doubt_of_set(self) -> str:
-        key = constraint(self.gang, self.facts.world)
+        key = constraint(self.gang, self.facts.scenario)
         if key:
             return f"nodes with one {key} hold all its pods"
         if len(self.numbers) < len(self.gang.members):
             return "not all its workloads are simulated"
-        if self.facts.world.pools:
+        if self.facts.scenario.pools:
             return "it is not known which nodes pools add for a group"
         if not self.gang.has_one_scheduler:
             return SCHEDULERS

@@ -10,18 +10,18 @@ from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.events.search.hypotheses import NodeChange
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.node import Taint
-from kubesched_lint.engine.placing.lacks import Lack
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.tolerance import stays_for_a_while
+from kubesched_lint.engine.verdicts.missing_facts import Lack
 
 
-def lacks_of_hypothesis(member: SimulatedMember, world: World) -> Iterator[Lack]:
+def lacks_of_hypothesis(member: SimulatedMember, scenario: Scenario) -> Iterator[Lack]:
     """Yield what is unknown about a workload of a set with a hypothesis; nothing without one."""
     if member.set.supposed is None:
         return
     change = member.set.supposed.change
-    if change.added and needs_devices(member.workload.pod, world):
+    if change.added and needs_devices(member.workload.pod, scenario):
         yield Lack("which devices the new nodes have", True)
     taint = _coming_back(member, change)
     if taint is not None:

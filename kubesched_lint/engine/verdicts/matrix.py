@@ -13,7 +13,7 @@ from kubesched_lint.engine.answers import cells as verdicts
 from kubesched_lint.engine.answers import counted_cells
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, Cell, Range, words
 from kubesched_lint.engine.answers.counted_cells import doubted, range_of, why_open, with_counted
-from kubesched_lint.engine.answers.event_bounds import Counted, EventBounds
+from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.text import first_few
@@ -518,5 +518,5 @@ def _without_least(member: SimulatedMember, assumes: tuple[str, ...]) -> Cell | 
     bounds = count(member, "hpa-max")
     if bounds.most.pods < bounds.wanted:
         return None
-    left_out = EventBounds(bounds.wanted, Counted(0, "not counted"), bounds.most)
+    left_out = EventBounds(bounds.wanted, Bound(0, "not counted"), bounds.most)
     return counted_cells.left_open("hpa-max", left_out, "", assumes)

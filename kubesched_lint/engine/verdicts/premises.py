@@ -56,7 +56,7 @@ def premises(member: SimulatedMember, scope: PreemptionScope) -> Iterator[str]:
     if simulated.supposed is not None and simulated.supposed.change.halted:
         halted = first_few(sorted(simulated.supposed.change.halted))
         yield f"nothing is evicted from {halted}, because most of a zone is unreachable (--unhealthy-zone-threshold)"
-    end = [f"{bound.namespace}/{bound.name}" for bound in (*simulated.leaving, *simulated.ending)]
+    end = [f"{bound.namespace}/{bound.name}" for bound in (*simulated.terminating_of_others, *simulated.terminating)]
     if end:
         yield f"pods that terminate end: {first_few(end)}"
     yield from _of_guests(simulated)

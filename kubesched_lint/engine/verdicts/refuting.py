@@ -31,7 +31,7 @@ from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import lasting_state
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.limits import FEW_ERRORS, MOST_DECISIONS
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
 
@@ -86,11 +86,11 @@ class _Left(NamedTuple):
 
 
 class Refuter:
-    """Runs in one world that may beat claims; claims about the same workloads share them."""
+    """Runs in one scenario that may beat claims; claims about the same workloads share them."""
 
-    def __init__(self, world: World, matrix: Matrix | None = None) -> None:
-        """``matrix``: the one whose cells make claims; ``world`` is then without pools, on all nodes of the matrix."""
-        self._world = world
+    def __init__(self, scenario: Scenario, matrix: Matrix | None = None) -> None:
+        """``matrix``: the one whose cells make claims; ``scenario`` then has no pools, and all nodes of the matrix."""
+        self._scenario = scenario
         self._matrix = matrix
         self._tried = 0
         """Number of claims of rules that have had runs."""
@@ -148,17 +148,17 @@ class Refuter:
     def _of_set(self) -> Mapping[int, Workload]:
         """Number in the matrix → workload that a first deploy of the whole set can place; empty if pods run already."""
         assert self._matrix is not None
-        simulated, world = self._matrix.whole, self._world
-        if simulated.never_ready or any(world.member(w).running_pods for w in world.manifests.workloads):
+        simulated, scenario = self._matrix.whole, self._scenario
+        if simulated.never_ready or any(scenario.member(w).running_pods for w in scenario.manifests.workloads):
             return {}
         if self._pods(self._set) > MOST_PODS_TRIED:
             return {}
-        placed = {w.ref: w for w in self._set if is_modelled(world.member(w)) and self._has_devices(w, simulated)}
+        placed = {w.ref: w for w in self._set if is_modelled(scenario.member(w)) and self._has_devices(w, simulated)}
         return {i: placed[w.ref] for i, w in enumerate(simulated.workloads) if w.ref in placed}
 
     def _has_devices(self, workload: Workload, simulated: SimulatedSet) -> bool:
         """Whether the matrix does not leave out devices of a workload."""
-        return not needs_devices(workload.pod, self._world) or bool(simulated.objects.allocator)
+        return not needs_devices(workload.pod, self._scenario) or bool(simulated.objects.allocator)
 
     # --- what a rule says -------------------------------------------------------------------------------------------
 
@@ -199,12 +199,14 @@ class Refuter:
             yield outcomes.ends("rollout", 0) or ()
 
     def _alone(self, workload: Workload) -> SimulatedSet:
-        world = self._world
-        assert world.cluster is not None
+        scenario = self._scenario
+        assert scenario.cluster is not None
         of_daemons = workload.kind == "DaemonSet"
-        sized = workload if of_daemons else replace(workload, replicas=world.member(workload).replicas)
-        objects = lasting_state(world).objects
-        return SimulatedSet(world.index.nodes, objects, (sized,), kubernetes_version=world.premises.kubernetes_version)
+        sized = workload if of_daemons else replace(workload, replicas=scenario.member(workload).replicas)
+        objects = lasting_state(scenario).objects
+        return SimulatedSet(
+            scenario.index.nodes, objects, (sized,), kubernetes_version=scenario.premises.kubernetes_version
+        )
 
     # --- runs -------------------------------------------------------------------------------------------------------
 
@@ -214,18 +216,18 @@ class Refuter:
 
         If it has others, pods with affinity may wait for pods that no run creates, so they are left out.
         """
-        members, found, pods = [w for w in self._world.as_deployed if not w.suspended], list[Workload](), 0
+        members, found, pods = [w for w in self._scenario.as_deployed if not w.suspended], list[Workload](), 0
         for workload in members:
             if self._is_followed(workload):
                 found.append(workload)
-                pods += pods_wanted(self._world.member(workload))
+                pods += pods_wanted(self._scenario.member(workload))
                 if pods > MOST_DECISIONS:
                     return ()
         return found if len(found) == len(members) else [w for w in found if not w.pod.required_affinity]
 
     def _is_followed(self, workload: Workload) -> bool:
         if workload not in self._followed:
-            self._followed[workload] = is_followed(self._world.member(workload))
+            self._followed[workload] = is_followed(self._scenario.member(workload))
         return self._followed[workload]
 
     def _left_of(
@@ -245,14 +247,14 @@ class Refuter:
 
     def _made(self, members: Sequence[Workload], favoured: Sequence[Workload], seed: int) -> _Left | None:
         ordered, choose = order(members, favoured, seed)
-        pods = work.tried(partial(pods_left, self._world, ordered, choose), None, 2)
+        pods = work.tried(partial(pods_left, self._scenario, ordered, choose), None, 2)
         return None if pods is None else _Left(pods, sum(pods.values()) >= self._pods(members))
 
     def _cost(self, members: Iterable[Workload]) -> int:
-        return len(self._world.index) * self._pods(members)
+        return len(self._scenario.index) * self._pods(members)
 
     def _pods(self, members: Iterable[Workload]) -> int:
-        return sum(pods_wanted(self._world.member(w)) for w in members)
+        return sum(pods_wanted(self._scenario.member(w)) for w in members)
 
 
 def _miscounted(claim: Claim, left: Iterable[int]) -> str:

@@ -14,13 +14,13 @@ from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.policy import DisruptionBudget, ResourceQuota
-from kubesched_lint.engine.placing.simulated_set import simulated_set_of
-from kubesched_lint.engine.placing.worlds import WhatIf, grown_world, surviving, with_known_growth
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.placing.scenarios import WhatIf, grown_scenario, surviving, with_known_growth
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.gangs import gangs_of
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
 from kubesched_lint.engine.scenario.pods.pod_labels import not_followed
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.by_scores import with_scores
 from kubesched_lint.engine.verdicts.custom_cells import with_custom
 from kubesched_lint.engine.verdicts.gang_cells import with_gangs
@@ -38,33 +38,33 @@ _NEARLY_ALL = 4 / 3
 
 
 class Table:
-    """The rows of one matrix. ``world`` is without transient states, ``cluster`` is as it is today."""
+    """The rows of one matrix. ``scenario`` is without transient states, ``cluster`` is as it is today."""
 
     def __init__(
         self,
-        world: World,
+        scenario: Scenario,
         cluster: Cluster,
         effort: Effort,
         prepared: Callable[[SimulatedSet], SimulatedSet],
         only: Collection[ObjectRef] | None,
     ) -> None:
         """``prepared`` adds the user's options to a set; ``only`` are the workloads with rows, None: all."""
-        self._world = world
+        self._scenario = scenario
         self._cluster = cluster
         self._effort = effort
         self._prepared = prepared
-        self._matrices: dict[World, Matrix] = {}
-        self.matrix = self._matrix_of(grown_world(world))
+        self._matrices: dict[Scenario, Matrix] = {}
+        self.matrix = self._matrix_of(grown_scenario(scenario))
         self.simulated = self.matrix.whole
         self.numbers = [i for i, w in enumerate(self.simulated.workloads) if only is None or w.ref in only]
 
-    def _matrix_of(self, world: World) -> Matrix:
-        if world not in self._matrices:
-            self._matrices[world] = Matrix(self._prepared(simulated_set_of(world)), self._effort)
-        return self._matrices[world]
+    def _matrix_of(self, scenario: Scenario) -> Matrix:
+        if scenario not in self._matrices:
+            self._matrices[scenario] = Matrix(self._prepared(simulated_set_of(scenario)), self._effort)
+        return self._matrices[scenario]
 
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:
-        """Return the rows; no cell shows more than what other worlds and missing facts leave of it."""
+        """Return the rows; no cell shows more than what other scenarios and missing facts leave of it."""
         events = tuple(both_ends(events))
         with work.within(work.share(0, WHOLE)):
             self.matrix.count_first(events, self.numbers)
@@ -72,7 +72,7 @@ class Table:
         return self._left_of(rows)
 
     def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
-        """Return the rows after runs that try to refute them, in other worlds, and with missing facts applied.
+        """Return the rows after runs that try to refute them, in other scenarios, and with missing facts applied.
 
         Where a row takes nearly all steps that are left, its cells are unknown, and the other rows are still told.
         """
@@ -83,7 +83,7 @@ class Table:
 
     @cached_property
     def _refuter(self) -> Refuter:
-        return Refuter(grown_world(self._world).without_pools, self.matrix)  # pools may have added its nodes
+        return Refuter(grown_scenario(self._scenario).without_pools, self.matrix)  # pools may have added its nodes
 
     def bad_end(self, event: str, number: int) -> tuple[Cell, Cell] | None:
         """Return a cell that is proven to end badly, and what is left of it (``weighed``); None for any other.
@@ -91,12 +91,12 @@ class Table:
         A gang's cell is what is left, also where the cell of single pods proves nothing.
         """
         found = self.matrix.proven_bad(event, number)
-        if found is None and self.simulated.workloads[number].pod.group and gangs_of(self._world):
+        if found is None and self.simulated.workloads[number].pod.group and gangs_of(self._scenario):
             found = self.matrix.cell(event, number)
         if found is None:
             return None
         rows = self._with_cards(self._left_of([Row(number, (found,))]))
-        return found, placed(rows[0].cells[0], self._world)
+        return found, placed(rows[0].cells[0], self._scenario)
 
     def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
         def told() -> Iterator[str]:
@@ -111,9 +111,9 @@ class Table:
 
         Until here, the two ends of a loss have a cell each.
         """
-        if not self._world.pools:  # with pools, the nodes that the scheduler can choose are unknown
+        if not self._scenario.pools:  # with pools, the nodes that the scheduler can choose are unknown
             rows = tuple(
-                replace(row, cells=tuple(placed(cell, self._world) for cell in row.cells))
+                replace(row, cells=tuple(placed(cell, self._scenario) for cell in row.cells))
                 for row in with_scores(rows, self.matrix)
             )
         return with_worse_ends(self._with_cards(rows), self.matrix)
@@ -127,12 +127,12 @@ class Table:
 
     @cached_property
     def _facts(self) -> MissingFacts:
-        return MissingFacts(self.matrix, self.simulated, self._world)
+        return MissingFacts(self.matrix, self.simulated, self._scenario)
 
     @cached_property
     def missing(self) -> Mapping[int, str]:
         """Number of a workload whose possible nodes are unknown → the missing fact."""
-        return dict(_missing(self.simulated, self._world))
+        return dict(_missing(self.simulated, self._scenario))
 
     @cached_property
     def _named_missing(self) -> Sequence[str]:
@@ -141,23 +141,23 @@ class Table:
     def _surviving(self, row: Row, table: Sequence[WhatIf[Cell]]) -> Row:
         """Return the row with what rows of ``engine.verdicts.what_if`` leave of its cells."""
 
-        def again(cell: Cell, other: World) -> Cell | None:
+        def again(cell: Cell, other: Scenario) -> Cell | None:
             try:
                 return self._matrix_of(other).cell(cell.event, row.number)
             except ValueError:  # the nodes of a group that a hypothesis adds to may differ there
                 return None
 
-        cells = (surviving(cell, self._world, table, again) or cell for cell in row.cells)
-        return replace(row, cells=tuple(placed(cell, self._world) for cell in cells))
+        cells = (surviving(cell, self._scenario, table, again) or cell for cell in row.cells)
+        return replace(row, cells=tuple(placed(cell, self._scenario) for cell in cells))
 
     def _table(self, number: int) -> Sequence[WhatIf[Cell]]:
-        member = with_known_growth(self._world).member(self.simulated.workloads[number])
+        member = with_known_growth(self._scenario).member(self.simulated.workloads[number])
         return (*of_cluster(self._cluster, member), *of_unknown_nodes(number, self.missing, self._named_missing))
 
     def _with_gangs(self, rows: tuple[Row, ...]) -> tuple[Row, ...]:
-        if not gangs_of(self._world):
+        if not gangs_of(self._scenario):
             return rows
-        return tuple(with_gangs(rows, self.simulated, self._world))
+        return tuple(with_gangs(rows, self.simulated, self._scenario))
 
 
 def _each(rows: Iterable[Row], judge: Callable[[Row], Row]) -> tuple[Row, ...]:
@@ -170,19 +170,19 @@ def _untold(row: Row) -> Row:
     return replace(row, cells=tuple(cells))
 
 
-def placed(cell: Cell, world: World) -> Cell:
+def placed(cell: Cell, scenario: Scenario) -> Cell:
     """Return the cell without a place in the snapshot: only lines of manifests are blamed."""
-    ours = (*world.manifests.budgets, *world.manifests.quotas)
+    ours = (*scenario.manifests.budgets, *scenario.manifests.quotas)
     if isinstance(cell.blamed, (DisruptionBudget, ResourceQuota)) and all(cell.blamed is not o for o in ours):
         return replace(cell, blamed=None, at=())
     return cell
 
 
-def _missing(simulated: SimulatedSet, world: World) -> Iterator[tuple[int, str]]:
+def _missing(simulated: SimulatedSet, scenario: Scenario) -> Iterator[tuple[int, str]]:
     """Yield (number of a workload, missing fact) for workloads whose possible nodes are unknown."""
     for i, key in not_followed(simulated.workloads).items():
         yield i, f"simulate does not follow the label {key}, whose value differs from pod to pod"
     for i, pod in enumerate(simulated.pods):
-        fact = unknown_nodes(pod, world)
+        fact = unknown_nodes(pod, scenario)
         if fact:
             yield i, fact

@@ -1,8 +1,8 @@
-"""Would an answer still hold if …? The premises of findings and of cells, and the worlds in which to ask again.
+"""Would an answer still hold if …? The premises of findings and of cells, and the scenarios in which to ask again.
 
-An answer that every other world confirms continues as it is there. Otherwise it is no proof any more, and names the
-premise. ``OfCells`` and ``linter.what_if`` say what that is for a cell and for a finding; ``engine.placing.worlds``
-has the worlds and the loop.
+An answer that every other scenario confirms continues as it is there. Otherwise it is no proof any more, and names the
+premise. ``OfCells`` and ``linter.what_if`` say what that is for a cell and for a finding; ``engine.placing.scenarios``
+has the scenarios and the loop.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ from kubesched_lint.engine.events.start.groups import components, group_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.lacks import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
 from kubesched_lint.engine.placing.reachability import blocked_affinities
-from kubesched_lint.engine.placing.worlds import (
+from kubesched_lint.engine.placing.scenarios import (
     WhatIf,
     fresh_premise,
     with_known_growth,
@@ -40,13 +39,14 @@ from kubesched_lint.engine.scenario.devices.devices import devices_unknown, need
 from kubesched_lint.engine.scenario.devices.over_time import following
 from kubesched_lint.engine.scenario.gangs import gangs_of
 from kubesched_lint.engine.scenario.premises import defined_elsewhere, node_premise, spread_alone
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
 from kubesched_lint.engine.scenario.storage.claims import bound_volume
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.engine.scheduler.framework import NO_NODES
 from kubesched_lint.engine.verdicts.gang_events import gang_lacks
 from kubesched_lint.engine.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
+from kubesched_lint.engine.verdicts.missing_facts import Lack, emptiness, fate_of_group, fits_nowhere, lacks_of
 
 T = TypeVar("T")
 V = TypeVar("V")
@@ -57,16 +57,16 @@ UNTRIED = "the pools add no more nodes than planned: they could add too many to 
 
 
 class Fact(Generic[V]):
-    """What may be said of a workload. Thousands of cells ask it of all workloads of one world, which answers once."""
+    """What may be said of a workload. Thousands of cells ask it of all that a scenario has, which answers once."""
 
     def __init__(self, of: Callable[[Member], V]) -> None:
         """``of`` returns something false for a workload of which nothing is said."""
         self._of = of
-        self._of_created = once_per_world(lambda world: self._first(map(world.member, world.as_created)))
+        self._of_created = once_per_scenario(lambda scenario: self._first(map(scenario.member, scenario.as_created)))
 
-    def first_of(self, counted: Iterable[Member] | World) -> V | None:
-        """Return what is said of the first of some workloads, or of those that a world creates; None if of none."""
-        return self._of_created(counted) if isinstance(counted, World) else self._first(counted)
+    def first_of(self, counted: Iterable[Member] | Scenario) -> V | None:
+        """Return what is said of the first of some workloads, or of those that a scenario creates; None if of none."""
+        return self._of_created(counted) if isinstance(counted, Scenario) else self._first(counted)
 
     def _first(self, members: Iterable[Member]) -> V | None:
         return next(filter(None, map(self._of, members)), None)
@@ -78,78 +78,78 @@ class Answers(Struct, Generic[T], frozen=True):
     lowered: Callable[[T, str], T]
     """Return the answer without proof, with a premise."""
     confirmed: Callable[[T, Sequence[T | None]], T | None]
-    """Return what is left of an answer that all other worlds give as well; None if one does not."""
-    counted: Callable[[T, World], Iterable[Member] | World]
-    """Return the workloads whose pods a proof counts; a world if it counts those of all that it creates."""
+    """Return what is left of an answer that all other scenarios give as well; None if one does not."""
+    counted: Callable[[T, Scenario], Iterable[Member] | Scenario]
+    """Return the workloads whose pods a proof counts; a scenario if it counts those of all that it creates."""
 
     def unless(
         self,
         name: str,
-        concerns: Callable[[T, World], bool],
-        premise: Callable[[T, World], str],
-        worlds: Callable[[T, World], Sequence[World]] = lambda answer, world: (),
+        concerns: Callable[[T, Scenario], bool],
+        premise: Callable[[T, Scenario], str],
+        scenarios: Callable[[T, Scenario], Sequence[Scenario]] = lambda answer, scenario: (),
     ) -> WhatIf[T]:
-        """Return a row: an answer that it concerns is no proof without a premise, unless every other world confirms it.
+        """Return a row: an answer that it concerns needs a premise, unless every other scenario confirms it.
 
-        Without other worlds nothing confirms it.
+        Without other scenarios nothing confirms it.
         """
 
-        def judge(answer: T, world: World, again: Sequence[T | None]) -> T:
+        def judge(answer: T, scenario: Scenario, again: Sequence[T | None]) -> T:
             found = self.confirmed(answer, again) if again else None
-            return self.lowered(answer, premise(answer, world)) if found is None else found
+            return self.lowered(answer, premise(answer, scenario)) if found is None else found
 
-        return WhatIf(name, concerns, judge, worlds)
+        return WhatIf(name, concerns, judge, scenarios)
 
-    def unless_others_go(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
+    def unless_others_go(self, rests_on_pods: Callable[[T, Scenario], bool]) -> WhatIf[T]:
         """The row for running pods of others, which may have changed since an old file was written.
 
-        The world without them decides only where they can do nothing but hinder: near others that run now, pods may
+        The scenario without them decides only where they can do nothing but hinder: near others that run now, pods may
         find more room beside others elsewhere.
         """
 
-        def is_stale(answer: T, world: World) -> bool:
-            return world.cluster is not None and bool(world.cluster.stale) and rests_on_pods(answer, world)
+        def is_stale(answer: T, scenario: Scenario) -> bool:
+            return scenario.cluster is not None and bool(scenario.cluster.stale) and rests_on_pods(answer, scenario)
 
-        def premise(answer: T, world: World) -> str:
-            return "" if world.cluster is None else fresh_premise(world.cluster)
+        def premise(answer: T, scenario: Scenario) -> str:
+            return "" if scenario.cluster is None else fresh_premise(scenario.cluster)
 
-        def without(answer: T, world: World) -> Sequence[World]:
-            return () if _DRAWN_TO_OTHERS.first_of(self.counted(answer, world)) else (without_others(world),)
+        def without(answer: T, scenario: Scenario) -> Sequence[Scenario]:
+            return () if _DRAWN_TO_OTHERS.first_of(self.counted(answer, scenario)) else (without_others(scenario),)
 
         return self.unless("other people's pods had gone", is_stale, premise, without)
 
-    def unless_new_pods_are_as_written(self, is_proof: Callable[[T, World], bool]) -> WhatIf[T]:
+    def unless_new_pods_are_as_written(self, is_proof: Callable[[T, Scenario], bool]) -> WhatIf[T]:
         """The row for what webhooks are expected to change in the next pods, though it is not certain.
 
         Containers that the pods of a workload itself have are no premise: its next pods have them, too.
         """
 
-        def expected(answer: T, world: World) -> Mutation | None:
-            return _EXPECTED.first_of(self.counted(answer, world)) if is_proof(answer, world) else None
+        def expected(answer: T, scenario: Scenario) -> Mutation | None:
+            return _EXPECTED.first_of(self.counted(answer, scenario)) if is_proof(answer, scenario) else None
 
-        def premise(answer: T, world: World) -> str:
-            found = expected(answer, world)
+        def premise(answer: T, scenario: Scenario) -> str:
+            found = expected(answer, scenario)
             assert found is not None
             whose = f"those of {first_few(found.others)}" if found.others else "those that run"
             return f"its pods get {first_few(found.doubtful)}, as {whose} have"
 
         return self.unless(
             "webhooks left new pods alone",
-            lambda answer, world: expected(answer, world) is not None,
+            lambda answer, scenario: expected(answer, scenario) is not None,
             premise,
-            lambda answer, world: (without_expected(world),),
+            lambda answer, scenario: (without_expected(scenario),),
         )
 
-    def unless_unread_pods_count(self, rests_on_pods: Callable[[T, World], bool]) -> WhatIf[T]:
-        """The row for pods of what was not read, which a hard spread may count; no world has every such pod."""
+    def unless_unread_pods_count(self, rests_on_pods: Callable[[T, Scenario], bool]) -> WhatIf[T]:
+        """The row for pods of what was not read, which a hard spread may count; no scenario has every such pod."""
 
-        def premise(answer: T, world: World) -> str:
-            return _SPREAD_ALONE.first_of(self.counted(answer, world)) or ""
+        def premise(answer: T, scenario: Scenario) -> str:
+            return _SPREAD_ALONE.first_of(self.counted(answer, scenario)) or ""
 
-        def concerns(answer: T, world: World) -> bool:
-            if not (rests_on_pods(answer, world) and premise(answer, world)):
+        def concerns(answer: T, scenario: Scenario) -> bool:
+            if not (rests_on_pods(answer, scenario) and premise(answer, scenario)):
                 return False
-            return bool(_FITS_SOMEWHERE.first_of(self.counted(answer, world)))
+            return bool(_FITS_SOMEWHERE.first_of(self.counted(answer, scenario)))
 
         return self.unless("pods of what was not read counted", concerns, premise)
 
@@ -160,7 +160,7 @@ class Answers(Struct, Generic[T], frozen=True):
 def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
     """Return the tests for facts of the cluster, given with its transient states of today.
 
-    ``it`` is the workload in the world with all nodes that may come.
+    ``it`` is the workload in the scenario with all nodes that may come.
     """
     return (*_of_its_node(it), *_of_running_pods(it), *_of_objects(it), *_of_more_nodes(cluster, it))
 
@@ -170,9 +170,9 @@ def _of_cells(it: Member) -> Answers[Cell]:
         found = [one for one in again if one is not None and _is_proof(one)]
         return found[0] if found and len(found) == len(again) else None
 
-    def counted(cell: Cell, world: World) -> Iterable[Member] | World:
+    def counted(cell: Cell, scenario: Scenario) -> Iterable[Member] | Scenario:
         """Unless counting alone proves the cell, what is near other workloads of the set decides, too."""
-        return (it,) if cell.is_counted else it.world
+        return (it,) if cell.is_counted else it.scenario
 
     return Answers(lambda cell, premise: _doubted(_assuming(cell, premise)), confirmed, counted)
 
@@ -182,25 +182,25 @@ def _is_proof(cell: Cell) -> bool:
 
 
 def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
-    absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.world.index.positions else ""
+    absent = it.pod.node_name if it.pod.node_name and it.pod.node_name not in it.scenario.index.positions else ""
     about_devices = tuple(pod_premises(it))
 
-    def rests_on_devices(cell: Cell, world: World) -> bool:
+    def rests_on_devices(cell: Cell, scenario: Scenario) -> bool:
         return bool(about_devices) and cell.verdict != NONE
 
     yield _of_cells(it).unless(
         "the node that its pods name came",
-        lambda cell, world: bool(absent) and cell.verdict == BAD,
-        lambda cell, world: f"no node {absent} comes: the pods name it themselves, no scheduler is asked",
+        lambda cell, scenario: bool(absent) and cell.verdict == BAD,
+        lambda cell, scenario: f"no node {absent} comes: the pods name it themselves, no scheduler is asked",
     )
-    yield WhatIf("devices were others", rests_on_devices, lambda cell, world, again: _assuming(cell, *about_devices))
+    yield WhatIf("devices were others", rests_on_devices, lambda cell, scenario, again: _assuming(cell, *about_devices))
 
 
 def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
-    yield _of_cells(it).unless_others_go(lambda cell, world: _is_proof(cell))
-    yield _of_cells(it).unless_new_pods_are_as_written(lambda cell, world: _is_proof(cell))
+    yield _of_cells(it).unless_others_go(lambda cell, scenario: _is_proof(cell))
+    yield _of_cells(it).unless_new_pods_are_as_written(lambda cell, scenario: _is_proof(cell))
     yield _of_cells(it).unless_unread_pods_count(
-        lambda cell, world: _is_proof(cell) and MORE_PODS in cell.rests_on and not _is_by_quota(cell)
+        lambda cell, scenario: _is_proof(cell) and MORE_PODS in cell.rests_on and not _is_by_quota(cell)
     )
 
 
@@ -211,66 +211,66 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     and the pods may be made before that.
     """
     not_read, unless = _unless_defined(it), _of_cells(it).unless
-    refusal = it.world.admission.decision(it.workload).refusal
+    refusal = it.scenario.admission.decision(it.workload).refusal
     refusing = refusal.by if refusal is not None else None
 
     def is_bad_deploy(cell: Cell) -> bool:
         return cell.event == "deploy" and cell.verdict == BAD
 
-    def rests_on_new_quota(cell: Cell, world: World) -> bool:
+    def rests_on_new_quota(cell: Cell, scenario: Scenario) -> bool:
         quota = cell.blamed
         if not is_bad_deploy(cell) or not isinstance(quota, ResourceQuota):
             return False
-        return not quota.in_force or any(quota is new for new in world.manifests.quotas)
+        return not quota.in_force or any(quota is new for new in scenario.manifests.quotas)
 
     def in_force(by: object) -> str:
         return f"{by} is in force before the pods are made"
 
     yield unless(
         "what was not read defined what it needs",
-        lambda cell, world: bool(not_read) and _is_proof(cell),
-        lambda cell, world: not_read,
+        lambda cell, scenario: bool(not_read) and _is_proof(cell),
+        lambda cell, scenario: not_read,
     )
     yield unless(
         "its pods ran already",
-        lambda cell, world: is_bad_deploy(cell) and cell.proven and _has_run(it),
-        lambda cell, world: f"the pods of {it.workload} do not run now, although they have volumes",
+        lambda cell, scenario: is_bad_deploy(cell) and cell.proven and _has_run(it),
+        lambda cell, scenario: f"the pods of {it.workload} do not run now, although they have volumes",
     )
     yield unless(
         "its quota counted later",
         rests_on_new_quota,
-        lambda cell, world: in_force(f"quota {getattr(cell.blamed, 'name', '')}"),
+        lambda cell, scenario: in_force(f"quota {getattr(cell.blamed, 'name', '')}"),
     )
     yield unless(
         "what refuses it came later",
-        lambda cell, world: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Manifest),
-        lambda cell, world: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
+        lambda cell, scenario: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Manifest),
+        lambda cell, scenario: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
     )
 
 
 def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
     over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)))}"
 
-    def has_transient(cell: Cell, world: World) -> bool:
-        lasts = it.world.cluster is not None and it.world.cluster.transient_states
+    def has_transient(cell: Cell, scenario: Scenario) -> bool:
+        lasts = it.scenario.cluster is not None and it.scenario.cluster.transient_states
         return bool(cluster.transient_states) and not lasts and cell.verdict != NONE
 
-    def is_never_helped(cell: Cell, world: World) -> bool:
-        return (bool(world.pools) or world.is_elastic) and _runs_nowhere(cell, it)
+    def is_never_helped(cell: Cell, scenario: Scenario) -> bool:
+        return (bool(scenario.pools) or scenario.is_elastic) and _runs_nowhere(cell, it)
 
-    def may_be_helped(cell: Cell, world: World) -> bool:
-        return bool(world.pools) and not _runs_nowhere(cell, it) and not _is_by_quota(cell)
+    def may_be_helped(cell: Cell, scenario: Scenario) -> bool:
+        return bool(scenario.pools) and not _runs_nowhere(cell, it) and not _is_by_quota(cell)
 
-    def may_get_nodes(cell: Cell, world: World) -> bool:
+    def may_get_nodes(cell: Cell, scenario: Scenario) -> bool:
         may_help = not _runs_nowhere(cell, it) and not _is_by_quota(cell)
-        return cell.verdict == BAD and world.is_elastic and not world.pools and may_help
+        return cell.verdict == BAD and scenario.is_elastic and not scenario.pools and may_help
 
-    def on_any_number(cell: Cell, world: World, again: object) -> Cell:
-        return _assuming(cell, node_premise(it.world))
+    def on_any_number(cell: Cell, scenario: Scenario, again: object) -> Cell:
+        return _assuming(cell, node_premise(it.scenario))
 
     yield WhatIf("any number of nodes came", is_never_helped, on_any_number)
     yield WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares)
-    yield WhatIf("today's transient states lasted", has_transient, lambda cell, world, again: _assuming(cell, over))
+    yield WhatIf("today's transient states lasted", has_transient, lambda cell, scenario, again: _assuming(cell, over))
     yield WhatIf("an autoscaler added a node", may_get_nodes, _unless_nodes_come, _with_groups)
 
 
@@ -283,49 +283,51 @@ def of_unknown_nodes(number: int, missing: Mapping[int, str], named: Sequence[st
         return ()
     if number in missing:
         fact = (missing[number],)
-        known = WhatIf("its nodes were known", _applies, lambda cell, world, again: not_known(cell, fact, _ANY_NODES))
+        known = WhatIf(
+            "its nodes were known", _applies, lambda cell, scenario, again: not_known(cell, fact, _ANY_NODES)
+        )
         return (known,)
     others = f"pods on unknown nodes take no room here: {first_few(named)}"
-    doubt = WhatIf("the others took room", _applies, lambda cell, world, again: _doubted(_assuming(cell, others)))
+    doubt = WhatIf("the others took room", _applies, lambda cell, scenario, again: _doubted(_assuming(cell, others)))
     return (doubt,)
 
 
 def _unless_defined(it: Member) -> str:
     """Return the premise that nothing unread defines an object that the pods need and nobody has; else empty."""
-    premise = defined_elsewhere(it.world)
+    premise = defined_elsewhere(it.scenario)
     if not premise:
         return ""
-    refusal = it.world.admission.decision(it.workload).refusal
+    refusal = it.scenario.admission.decision(it.workload).refusal
     claims = (v.claim for v in it.pod.volumes if v.claim)
     needs = it.pod.required_affinity or refusal is not None
-    return premise if needs or any(claim_named(it.world, it.workload.namespace, c) is None for c in claims) else ""
+    return premise if needs or any(claim_named(it.scenario, it.workload.namespace, c) is None for c in claims) else ""
 
 
 def _has_run(it: Member) -> bool:
     """Whether a StatefulSet's claims have volumes, so that its pods ran once, and nobody says if they do now."""
-    if it.world.knows_running_pods or not it.workload.claim_templates:
+    if it.scenario.knows_running_pods or not it.workload.claim_templates:
         return False
     claims = (claim for ordinal in range(it.replicas) for claim in claims_of(it.workload, ordinal))
-    return any(bound_volume(it.world, it.workload.namespace, claim.name) is not None for claim in claims)
+    return any(bound_volume(it.scenario, it.workload.namespace, claim.name) is not None for claim in claims)
 
 
 def _is_drawn_to_others(it: Member) -> bool:
     """Whether its affinity or its spread counts running pods that are no workload's of the set."""
     selectors = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
-    here = (bound.pod for bound in it.world.other_pods if bound.namespace == it.workload.namespace)
+    here = (bound.pod for bound in it.scenario.other_pods if bound.namespace == it.workload.namespace)
     if selectors and any(selector.matches(pod.labels) for pod in here for selector in selectors):
         return True
-    namespaces, own = it.world.namespaces, it.workload.namespace
+    namespaces, own = it.scenario.namespaces, it.workload.namespace
     return any(
         namespaces.selects(term, own, bound.pod, unknown=True)
         for term in it.pod.required_affinity
-        for bound in it.world.other_pods
+        for bound in it.scenario.other_pods
     )
 
 
 def _expected(it: Member) -> Mutation | None:
     """Return what webhooks change in the pods of a workload, if something of it is not certain."""
-    found = it.world.mutation_of(it.workload)
+    found = it.scenario.mutation_of(it.workload)
     return found if found is not None and found.doubtful else None
 
 
@@ -335,7 +337,7 @@ _FITS_SOMEWHERE = Fact(lambda it: not fits_nowhere(it))
 _SPREAD_ALONE = Fact(spread_alone)
 
 
-def _applies(cell: Cell, world: World) -> bool:
+def _applies(cell: Cell, scenario: Scenario) -> bool:
     return cell.verdict != NONE
 
 
@@ -356,39 +358,39 @@ def _runs_nowhere(cell: Cell, it: Member) -> bool:
     """Return whether the deploy is proven to bind no new pod, on today's nodes and on any that may come."""
     if cell.event != "deploy" or cell.verdict != BAD or not cell.proven:
         return False
-    if it.workload.kind == "DaemonSet" or it.pod.node_name or it.world.is_elastic:
+    if it.workload.kind == "DaemonSet" or it.pod.node_name or it.scenario.is_elastic:
         return False
     return not it.usable
 
 
-def _with_groups(cell: Cell, world: World) -> Sequence[World]:
-    """The world with more nodes of every node group, if there are no other groups.
+def _with_groups(cell: Cell, scenario: Scenario) -> Sequence[Scenario]:
+    """The scenario with more nodes of every node group, if there are no other groups.
 
     Only a proven deploy is asked again: on so many nodes every other event takes seconds.
     """
     if cell.event != "deploy" or not cell.proven:
         return ()
-    grown = with_known_growth(world)
-    spare = None if grown is world else with_spares(grown)
+    grown = with_known_growth(scenario)
+    spare = None if grown is scenario else with_spares(grown)
     return () if spare is None else (spare,)
 
 
-def _unless_nodes_come(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
-    cluster = world.cluster
+def _unless_nodes_come(cell: Cell, scenario: Scenario, again: Sequence[Cell | None]) -> Cell:
+    cluster = scenario.cluster
     assert cluster is not None
     grown = next(iter(again), None)
     if grown is not None and grown.proven and grown.text == cell.text:
-        return _assuming(cell, node_premise(with_known_growth(world)))
+        return _assuming(cell, node_premise(with_known_growth(scenario)))
     return _doubted(_assuming(cell, cluster.elastic_premise))
 
 
-def _with_spares(cell: Cell, world: World) -> Sequence[World]:
-    """Return the world with all nodes that pools could add during an event, for a cell that ends badly."""
-    spare = None if cell.is_harmless else with_spares(world)
+def _with_spares(cell: Cell, scenario: Scenario) -> Sequence[Scenario]:
+    """Return the scenario with all nodes that pools could add during an event, for a cell that ends badly."""
+    spare = None if cell.is_harmless else with_spares(scenario)
     return () if spare is None else (spare,)
 
 
-def _with_more(cell: Cell, world: World, again: Sequence[Cell | None]) -> Cell:
+def _with_more(cell: Cell, scenario: Scenario, again: Sequence[Cell | None]) -> Cell:
     more = next(iter(again), None)
     if more is None and cell.verdict == BAD:
         return _doubted(_assuming(cell, UNTRIED))
@@ -425,23 +427,23 @@ _UNDECIDED = "facts that decide about its pods are not known"
 
 
 class MissingFacts:
-    """What is not known about the workloads of a set, as rows of the table: no world shows what would be known."""
+    """What is not known about the workloads of a set, as rows of the table: no scenario shows what would be known."""
 
-    def __init__(self, matrix: Matrix, simulated: SimulatedSet, world: World) -> None:
+    def __init__(self, matrix: Matrix, simulated: SimulatedSet, scenario: Scenario) -> None:
         """``simulated`` has the workloads of ``matrix``, in the same order, with the user's options."""
         self._matrix = matrix
         self._simulated = simulated
-        self._world = world
+        self._scenario = scenario
         # A hypothesis may open a node.
         self._nowhere = [simulated.supposed is None and not open_ for open_ in simulated.reach]
-        self._empty = emptiness(world)
+        self._empty = emptiness(scenario)
 
     def table(self, rows: Sequence[Row]) -> Callable[[int], Sequence[WhatIf[Cell]]]:
         """Return number of a workload → its tests; ``rows`` have the cells, which say what is left of a gang's fate."""
         simulated, nowhere = self._simulated, self._nowhere
         own = lacks = self._lacks
-        if gangs_of(self._world):
-            own = _with_gangs(self._lacks, rows, self._matrix, simulated, self._world)
+        if gangs_of(self._scenario):
+            own = _with_gangs(self._lacks, rows, self._matrix, simulated, self._scenario)
             lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
 
         def of(number: int) -> Sequence[WhatIf[Cell]]:
@@ -457,21 +459,21 @@ class MissingFacts:
 
     def _may_need_running(self, number: int) -> bool:
         """Whether running pods, if any were known, could be those that its affinity waits for."""
-        assert self._world.cluster is not None
-        if self._world.cluster_has("Pod"):
+        assert self._scenario.cluster is not None
+        if self._scenario.cluster_has("Pod"):
             return False
-        return self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._world)
+        return self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._scenario)
 
     @cached_property
     def _written(self) -> Mapping[ObjectRef, Workload]:
-        return {workload.ref: workload for workload in self._world.manifests.workloads}
+        return {workload.ref: workload for workload in self._scenario.manifests.workloads}
 
     @cached_property
     def _lacks(self) -> Mapping[int, tuple[Lack, ...]]:
         return {
             i: (
-                *_lacks(self._world.member(self._written[w.ref]), nowhere=self._nowhere[i]),
-                *lacks_of_hypothesis(self._simulated.member(i), self._world),
+                *_lacks(self._scenario.member(self._written[w.ref]), nowhere=self._nowhere[i]),
+                *lacks_of_hypothesis(self._simulated.member(i), self._scenario),
             )
             for i, w in enumerate(self._simulated.workloads)
         }
@@ -486,18 +488,22 @@ class MissingFacts:
 
 
 def _lacks(it: Member, *, nowhere: bool) -> tuple[Lack, ...]:
-    if needs_devices(it.workload.pod, it.world) and not devices_unknown(it.world):
-        why_not = following(it.world).why_not
+    if needs_devices(it.workload.pod, it.scenario) and not devices_unknown(it.scenario):
+        why_not = following(it.scenario).why_not
         if why_not:
             return (*lacks_of(it, nowhere=nowhere), Lack(f"which devices its pods hold over time: {why_not}", True))
     return lacks_of(it, nowhere=nowhere)
 
 
 def _with_gangs(
-    lacks: Mapping[int, tuple[Lack, ...]], rows: Sequence[Row], matrix: Matrix, simulated: SimulatedSet, world: World
+    lacks: Mapping[int, tuple[Lack, ...]],
+    rows: Sequence[Row],
+    matrix: Matrix,
+    simulated: SimulatedSet,
+    scenario: Scenario,
 ) -> Mapping[int, tuple[Lack, ...]]:
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
-    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), simulated, world)
+    left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), simulated, scenario)
     return {
         i: (*_without_fate(found, simulated.member(i)), *left[i]) if i in left else found for i, found in lacks.items()
     }
@@ -536,23 +542,23 @@ def _of_facts(
 ) -> Iterator[WhatIf[Cell]]:
     """Yield the tests for facts that are not known about a workload, about others, and about a sketch's content."""
 
-    def were_read(cell: Cell, world: World) -> bool:
-        is_known = world.cluster is not None and world.cluster.knows_nodes
+    def were_read(cell: Cell, scenario: Scenario) -> bool:
+        is_known = scenario.cluster is not None and scenario.cluster.knows_nodes
         return not is_known and cell.verdict == NONE and cell.text in _WITHOUT_NODES
 
     def of_event(cell: Cell) -> Sequence[Lack]:
         return _about(cell.event, own, simulated)
 
-    yield WhatIf("the nodes were read", were_read, lambda cell, world, again: replace(cell, verdict=UNKNOWN))
+    yield WhatIf("the nodes were read", were_read, lambda cell, scenario, again: replace(cell, verdict=UNKNOWN))
     yield WhatIf(
         "what is missing were known",
-        lambda cell, world: bool(beside or of_event(cell)),
-        lambda cell, world, again: _weighed(cell, of_event(cell), beside),
+        lambda cell, scenario: bool(beside or of_event(cell)),
+        lambda cell, scenario, again: _weighed(cell, of_event(cell), beside),
     )
     yield WhatIf(
         "others ran in the sketch",
-        lambda cell, world: bool(empty) and cell.verdict != NONE,
-        lambda cell, world, again: _on_empty(cell, empty, alone=alone),
+        lambda cell, scenario: bool(empty) and cell.verdict != NONE,
+        lambda cell, scenario, again: _on_empty(cell, empty, alone=alone),
     )
 
 

@@ -15,7 +15,7 @@ from kubesched_lint.engine.placing.coming import Queued, queued_pods
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Placing, until_idle
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 
 Turn = Callable[[], tuple[bool, int]]
 """Return whether the pod in question fits now, and how many copies before it found a node since the last turn."""
@@ -38,10 +38,10 @@ def place_rest(it: Member, state: ClusterState, turn: Turn, seed: int) -> Beside
     Return None, and bind nothing, if the set makes too many pods. Running pods of the other workloads stay where they
     are.
     """
-    world, subject = it.world, it.workload.ref
-    if pods_of_the_set(world) > MOST_PODS_TRIED:
+    scenario, subject = it.scenario, it.workload.ref
+    if pods_of_the_set(scenario) > MOST_PODS_TRIED:
         return None
-    before, after = _around(subject, world)
+    before, after = _around(subject, scenario)
     ours = Queued(it.workload, it.pod, None, 1)
     placing = Placing([*before, ours, *after], state, seed=seed)
     others = [*before, *after]
@@ -70,14 +70,14 @@ def place_rest(it: Member, state: ClusterState, turn: Turn, seed: int) -> Beside
     return Beside(wanted - left, waiting, cut)
 
 
-def _around(subject: ObjectRef, world: World) -> tuple[list[Queued], list[Queued]]:
+def _around(subject: ObjectRef, scenario: Scenario) -> tuple[list[Queued], list[Queued]]:
     """Return the pods of the other workloads that come before those of the subject, and after them."""
-    names = [workload.ref for workload in world.as_created]
+    names = [workload.ref for workload in scenario.as_created]
     place = names.index(subject) if subject in names else len(names)
-    before, after = world.as_created[:place], world.as_created[place + 1 :]
+    before, after = scenario.as_created[:place], scenario.as_created[place + 1 :]
     return (
-        [one for workload in before for one in _missing(world.member(workload))],
-        [one for workload in after for one in _missing(world.member(workload))],
+        [one for workload in before for one in _missing(scenario.member(workload))],
+        [one for workload in after for one in _missing(scenario.member(workload))],
     )
 
 

@@ -16,7 +16,7 @@ from kubesched_lint.engine.placing.limits import MOST_NODES_BESIDE
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.pools.offers import room_beside
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.capacity import copies
 from kubesched_lint.engine.scheduler.framework import diagnose, static_feasible
 
@@ -53,8 +53,8 @@ def _doubtful(it: Member, daemon: Member) -> NodeSet:
     All nodes get as many pods as they can hold by counting, whatever other filters say: if the DaemonSet's pod fits
     beside them, it fits beside any number. For one that spreads or follows others, all nodes are doubtful.
     """
-    state, pod = lasting_state(it.world), daemon.pod
-    shared = daemon.reach.tolerated & it.usable & it.world.today
+    state, pod = lasting_state(it.scenario), daemon.pod
+    shared = daemon.reach.tolerated & it.usable & it.scenario.today
     nodes = shared if shared.bit_count() <= MOST_NODES_BESIDE else of(islice(positions(shared), MOST_NODES_BESIDE))
     nodes &= _open_at_first(daemon) if nodes else nodes
     if not nodes or pod.required_affinity or pod.spread:
@@ -66,19 +66,19 @@ def _doubtful(it: Member, daemon: Member) -> NodeSet:
 
 def _open_at_first(daemon: Member) -> NodeSet:
     """The nodes that are open to a DaemonSet's pod before any pod of the set comes: thousands of workloads ask."""
-    known = _known(daemon.world)
+    known = _known(daemon.scenario)
     if daemon not in known:
-        known[daemon] = diagnose(daemon.pod, lasting_state(daemon.world)).feasible
+        known[daemon] = diagnose(daemon.pod, lasting_state(daemon.scenario)).feasible
     return known[daemon]
 
 
-@once_per_world
-def _known(world: World) -> dict[Member, NodeSet]:
+@once_per_scenario
+def _known(scenario: Scenario) -> dict[Member, NodeSet]:
     return {}
 
 
 def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> LockedOut | None:
-    state, pod, here = lasting_state(it.world), it.pod, only(position)
+    state, pod, here = lasting_state(it.scenario), it.pod, only(position)
     with state.undone():
         ((_, most),) = copies(pod, state, here, it.replicas)
         ours = Copies(pod, None, most)
@@ -91,16 +91,16 @@ def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> LockedOut
         if diagnosis.feasible & here:
             return None
         reasons = tuple(r.reason for r in diagnosis.reasons(position))
-        return LockedOut(it.world.index.names[position], most - ours.left, reasons, reachable=not forced)
+        return LockedOut(it.scenario.index.names[position], most - ours.left, reasons, reachable=not forced)
 
 
 def too_small(it: Member, daemon: Member) -> str:
     """Why pools may choose a too small machine before the DaemonSet exists; empty if all types hold both."""
     pod, itself = it.pod, with_daemon_tolerations(daemon.pod)
-    kinds = [offer for offer in it.world.potential.offers if any(same_values(d, itself) for d in offer.daemons)]
+    kinds = [offer for offer in it.scenario.potential.offers if any(same_values(d, itself) for d in offer.daemons)]
     rooms = [room_beside(o.template.offered, (d for d in o.daemons if not same_values(d, itself))) for o in kinds]
     index = NodeIndex(
-        [o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)], it.world.device_resources
+        [o.template.node(1, room) for o, room in zip(kinds, rooms, strict=True)], it.scenario.device_resources
     )
     fitting = static_feasible(pod, index)
     for position, most in copies(pod, ClusterState(index), fitting, it.replicas):

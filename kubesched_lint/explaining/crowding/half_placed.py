@@ -16,7 +16,7 @@ from kubesched_lint.engine.placing.limits import MOST_ROUNDS
 from kubesched_lint.engine.placing.placing import Placing
 from kubesched_lint.engine.placing.trial import at_rest
 from kubesched_lint.engine.scenario.gangs import Gang, loose_groups
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 
 class HalfPlaced(Struct, frozen=True):
@@ -28,10 +28,10 @@ class HalfPlaced(Struct, frozen=True):
     """What the next pod of each group is told."""
 
 
-def half_placed(world: World) -> Iterator[HalfPlaced]:
+def half_placed(scenario: Scenario) -> Iterator[HalfPlaced]:
     """Yield each pair of groups that fit alone, and of which a course leaves both with part of their pods."""
-    state = at_rest(world).state
-    asked = [(group, pods) for group in loose_groups(world) if (pods := _pods(group, world))][:MOST_ROUNDS]
+    state = at_rest(scenario).state
+    asked = [(group, pods) for group in loose_groups(scenario) if (pods := _pods(group, scenario))][:MOST_ROUNDS]
     alone = [(group, pods) for group, pods in asked if _fit(pods, state)]
     for (one, ours), (other, theirs) in combinations(alone, 2):
         found = _in_turns((one, other), (ours, theirs), state)
@@ -42,7 +42,7 @@ def half_placed(world: World) -> Iterator[HalfPlaced]:
 _Pods = Sequence[tuple[Workload, Pod]]
 
 
-def _pods(group: Gang, world: World) -> _Pods:
+def _pods(group: Gang, scenario: Scenario) -> _Pods:
     """The pods of a group, one for each replica; none if some are not followed here."""
     found: list[tuple[Workload, Pod]] = []
     for it in group.members:
@@ -50,7 +50,7 @@ def _pods(group: Gang, world: World) -> _Pods:
         followed = pod is not None and it.is_created and not it.running_pods and not it.workload.claim_templates
         if pod is None or not followed or it.workload.kind in ("DaemonSet", "CronJob"):
             return []
-        if it.usable & world.index.unknown_resources:
+        if it.usable & scenario.index.unknown_resources:
             return []
         found += [(it.workload, pod)] * it.replicas
     return found if 1 < len(found) <= MOST_PODS else []

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 
 class Left(NamedTuple):
@@ -19,13 +19,13 @@ class Left(NamedTuple):
     variant: str = ""
 
 
-def left_by_pools(fewest: int, message: str, workloads: Sequence[Workload], world: World) -> Left | None:
+def left_by_pools(fewest: int, message: str, workloads: Sequence[Workload], scenario: Scenario) -> Left | None:
     """Return what waits of ``fewest`` pods; None if nothing does, or if nobody knows."""
-    if not world.pools:
+    if not scenario.pools:
         return Left(fewest, message)
-    if any(needs_devices(workload.pod, world) for workload in workloads) and devices_unknown(world):
+    if any(needs_devices(workload.pod, scenario) for workload in workloads) and devices_unknown(scenario):
         return None  # nobody knows the devices of the nodes that the pools could add
-    plan = growth_plan(world)
+    plan = growth_plan(scenario)
     verdicts = [verdict for workload in workloads if (verdict := plan.of(workload)) is not None]
     if len(verdicts) < len(workloads):
         return Left(fewest, message)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.ends.bad_ends import bad_end
 
 
@@ -30,4 +30,4 @@ def near_others(it: Member, domains: Sequence[str], event: str) -> Near | None:
 
 def are_all(it: Member, term: PodAffinityTerm, domains: Sequence[str]) -> bool:
     """Whether there are no further domains once the set has preempted what it may."""
-    return domain_room(it, term.topology_key, term, staying_beside_set(it.world)).domains == domains
+    return domain_room(it, term.topology_key, term, staying_beside_set(it.scenario)).domains == domains

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.crowding.ports import (
     Key,
     PortConflict,
@@ -19,14 +19,14 @@ from kubesched_lint.explaining.crowding.ports import (
 )
 
 
-@once_per_world
-def crowds_of(world: World) -> Mapping[Workload, Sequence[PortConflict]]:
+@once_per_scenario
+def crowds_of(scenario: Scenario) -> Mapping[Workload, Sequence[PortConflict]]:
     """Workload → the crowds that it reports; a crowd that shares several ports counts once."""
-    rank = {workload: number for number, workload in enumerate(world.as_deployed)}
+    rank = {workload: number for number, workload in enumerate(scenario.as_deployed)}
     distinct: dict[frozenset[Workload], PortConflict] = {}
-    for key, users in host_port_users(world).items():
+    for key, users in host_port_users(scenario).items():
         ordered = sorted((w for w in _without_alternatives(users) if w in rank), key=lambda w: rank[w])
-        for crowd in crowds(_users(world, key, ordered) if len(ordered) > 1 else ()):
+        for crowd in crowds(_users(scenario, key, ordered) if len(ordered) > 1 else ()):
             distinct.setdefault(frozenset(user.workload for user in crowd.users), crowd)
     found: dict[Workload, list[PortConflict]] = {}
     for crowd in distinct.values():
@@ -48,12 +48,12 @@ def _path(workload: Workload) -> str:
     return workload.source.path if workload.source else ""
 
 
-def _users(world: World, key: Key, workloads: Iterable[Workload]) -> Iterator[PortUser]:
+def _users(scenario: Scenario, key: Key, workloads: Iterable[Workload]) -> Iterator[PortUser]:
     """Yield the users of a port that fit their own nodes."""
     for workload in workloads:
-        pods, nodes = lasting_pods_wanted(world.member(workload)), own_nodes(world.member(workload))
+        pods, nodes = lasting_pods_wanted(scenario.member(workload)), own_nodes(scenario.member(workload))
         if 0 < pods <= nodes.bit_count():
-            yield user_of(ports_of(world)[workload][key], workload, pods, nodes)
+            yield user_of(ports_of(scenario)[workload][key], workload, pods, nodes)
 
 
 def own_nodes(it: Member) -> NodeSet:

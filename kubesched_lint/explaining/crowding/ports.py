@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.pod import BoundPod, HostPort, Pod
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.staying import staying
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 ALL = "0.0.0.0"
 REASON = "node(s) didn't have free ports for the requested pod ports"
@@ -40,20 +40,20 @@ def _clash(one: Mapping[Key, Sequence[HostPort]], other: Pod) -> bool:
     )
 
 
-@once_per_world
-def host_port_users(world: World) -> Mapping[Key, tuple[Workload, ...]]:
+@once_per_scenario
+def host_port_users(scenario: Scenario) -> Mapping[Key, tuple[Workload, ...]]:
     """(protocol, port) → workloads whose pods take it on their node."""
     found: dict[Key, list[Workload]] = {}
-    for workload in world.manifests.workloads:
-        for key in ports_of(world)[workload]:
+    for workload in scenario.manifests.workloads:
+        for key in ports_of(scenario)[workload]:
             found.setdefault(key, []).append(workload)
     return {key: tuple(users) for key, users in found.items()}
 
 
-@once_per_world
-def ports_of(world: World) -> Mapping[Workload, Mapping[Key, Sequence[HostPort]]]:
+@once_per_scenario
+def ports_of(scenario: Scenario) -> Mapping[Workload, Mapping[Key, Sequence[HostPort]]]:
     """Workload → the ports that its pods take."""
-    return {workload: by_key(workload.pod.host_ports) for workload in world.manifests.workloads}
+    return {workload: by_key(workload.pod.host_ports) for workload in scenario.manifests.workloads}
 
 
 class PortUser(Struct, frozen=True):

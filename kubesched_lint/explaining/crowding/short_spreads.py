@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import SpreadRoom
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Severity, proof
@@ -28,7 +28,7 @@ class ShortSpread(NamedTuple):
     def hazard(self, at: Path, because: str, variant: str = "default", **values: object) -> Hazard:
         """Return the hazard; it weighs less if the bound does not hold where the set preempts running pods."""
         it, constraint, room = self.it, self.constraint, self.room
-        surely = spread_room(it, constraint, beside=staying_beside_set(it.world))
+        surely = spread_room(it, constraint, beside=staying_beside_set(it.scenario))
         pending = {"pending": it.replicas - room.total, "replicas": it.replicas}
         return Hazard(
             at=at,
@@ -52,5 +52,5 @@ def short_spreads(it: Member) -> Iterator[ShortSpread]:
     for constraint in it.pod.spread:
         room = spread_room(it, constraint) if constraint.is_hard else None
         if room is not None and room.total < it.replicas:
-            open_ = it.world.index.domains_with(constraint.topology_key, it.usable)
+            open_ = it.scenario.index.domains_with(constraint.topology_key, it.usable)
             yield ShortSpread(it, constraint, room, tuple(d for d in room.capacity if d not in open_))

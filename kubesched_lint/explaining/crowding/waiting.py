@@ -15,7 +15,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.coming import Coming, created_counts, wave_of
 from kubesched_lint.engine.placing.trial import SEEDS, each_trial, trials_of, tried
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 
 class Waiting(Struct, frozen=True):
@@ -50,62 +50,62 @@ class Race(Struct, frozen=True):
             yield f"in {'another' if number else 'one'} of them {waiting} {wait}"
 
 
-@once_per_world
-def waiting_everywhere(world: World) -> tuple[Waiting, ...]:
+@once_per_scenario
+def waiting_everywhere(scenario: Scenario) -> tuple[Waiting, ...]:
     """Return workloads with Pending pods at the end of every trial, whoever comes first, in the set's order."""
-    return tuple(_waiting_everywhere(world))
+    return tuple(_waiting_everywhere(scenario))
 
 
-def _waiting_everywhere(world: World) -> Iterator[Waiting]:
-    if not all(one.left for one in each_trial(world)):
+def _waiting_everywhere(scenario: Scenario) -> Iterator[Waiting]:
+    if not all(one.left for one in each_trial(scenario)):
         return
-    trials, created = trials_of(world), created_counts(world)
-    for workload in world.manifests.workloads:
+    trials, created = trials_of(scenario), created_counts(scenario)
+    for workload in scenario.manifests.workloads:
         found = [trial[workload] for trial in trials if workload in trial]
         if len(found) < len(trials):
             continue
         counts = [count for count, _ in found]
-        fewest = min(*counts, _left_if_first(workload, world, min(counts)))
+        fewest = min(*counts, _left_if_first(workload, scenario, min(counts)))
         if fewest:
             yield Waiting(workload, fewest, max(counts), created[workload], found[0][1])
 
 
-def _left_if_first(workload: Workload, world: World, seen: int) -> int:
+def _left_if_first(workload: Workload, scenario: Scenario, seen: int) -> int:
     """Return how many pods wait when those of the workload come before all others.
 
     ``seen`` if others come first in any case, or may evict them. What waits for others then may find a place with them;
     the trials count that.
     """
-    highest, earliest = _first_of_all(world)
-    comes_later = _priority(workload, world) < highest or wave_of(workload, world) > earliest
-    if comes_later or len(world.as_created) == 1:
+    highest, earliest = _first_of_all(scenario)
+    comes_later = _priority(workload, scenario) < highest or wave_of(workload, scenario) > earliest
+    if comes_later or len(scenario.as_created) == 1:
         return seen
-    left, _ = tried(world, Coming(SEEDS[0]), of=workload).left.get(workload, (0, ""))
+    left, _ = tried(scenario, Coming(SEEDS[0]), of=workload).left.get(workload, (0, ""))
     return left
 
 
-@once_per_world
-def _first_of_all(world: World) -> tuple[int, int]:
+@once_per_scenario
+def _first_of_all(scenario: Scenario) -> tuple[int, int]:
     """Return the highest priority and the earliest wave of the set."""
-    every = world.as_created
-    return max(_priority(one, world) for one in every), min(wave_of(one, world) for one in every)
+    every = scenario.as_created
+    return max(_priority(one, scenario) for one in every), min(wave_of(one, scenario) for one in every)
 
 
-def _priority(workload: Workload, world: World) -> int:
-    return world.member(workload).pod.priority or 0
+def _priority(workload: Workload, scenario: Scenario) -> int:
+    return scenario.member(workload).pod.priority or 0
 
 
-def races(world: World, told: Collection[Workload] = ()) -> Iterator[Race]:
+def races(scenario: Scenario, told: Collection[Workload] = ()) -> Iterator[Race]:
     """Yield the races of the set, each with the workloads that can be on the same nodes.
 
     ``told`` are workloads whose shortage is proven: they race against nobody.
     """
-    trials = trials_of(world)
-    sure = {waiting.workload: waiting.fewest for waiting in waiting_everywhere(world)}
+    trials = trials_of(scenario)
+    sure = {waiting.workload: waiting.fewest for waiting in waiting_everywhere(scenario)}
     losing = [{n for n, (count, _) in t.items() if n not in told and count > sure.get(n, 0)} for t in trials]
     if not all(losing):
         return
-    for group in _meeting([w for w in world.manifests.workloads if any(w in lost for lost in losing)], world):
+    for group in _meeting([w for w in scenario.manifests.workloads if any(w in lost for lost in losing)], scenario):
         numbers = set(group)
         if len(group) > 1 and all(lost & numbers for lost in losing):
             yield _race(group, trials)
@@ -122,11 +122,11 @@ def _race(group: Sequence[Workload], trials: Sequence[Mapping[Workload, tuple[in
     )
 
 
-def _meeting(workloads: Sequence[Workload], world: World) -> list[list[Workload]]:
+def _meeting(workloads: Sequence[Workload], scenario: Scenario) -> list[list[Workload]]:
     """Return groups of workloads of which each can be on a node of another one, in the set's order."""
     groups: list[tuple[NodeSet, list[Workload]]] = []
     for workload in workloads:
-        it = world.member(workload)
+        it = scenario.member(workload)
         nodes, members = it.daemon_nodes if workload.kind == "DaemonSet" else it.usable, [workload]
         apart = [group for group in groups if not group[0] & nodes]
         for group in groups:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.devices import EXACT_COUNT, RESULTS_OF_A_CLAIM, USERS_OF_A_CLAIM
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import Asked, Wanted, asked_of, open_claims
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 
@@ -15,7 +15,7 @@ def too_many_devices(it: Member) -> Iterator[Hazard]:
     for wanted in open_claims(it):
         fewest = [min(options, key=_least) for options in asked_of(wanted)]
         least = sum(map(_least, fewest))
-        has_plugin = wanted.resource and it.usable & ~it.world.index.by_devices(wanted.resource)
+        has_plugin = wanted.resource and it.usable & ~it.scenario.index.by_devices(wanted.resource)
         if least > RESULTS_OF_A_CLAIM and not has_plugin:
             at, source = max(fewest, key=_least).place
             text = f"number of requested devices {least} exceeds the claim limit of {RESULTS_OF_A_CLAIM}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodeset import positions
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.devices.attempt import Attempt, OnNode
 from kubesched_lint.engine.scheduler.devices.failures import UndecidedError
 from kubesched_lint.explaining.devices.requests import devices_in
@@ -16,9 +16,9 @@ from kubesched_lint.explaining.devices.room import DeviceRoom
 
 def first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:
     """Return the position of a node → what it gives; a node of which that is unknown is left out."""
-    known = devices_in(it.world)
+    known = devices_in(it.scenario)
     free = replace(known, claims={key: replace(claim, allocation=None) for key, claim in known.claims.items()})
-    attempt = Attempt(it.pod, free, it.world.index)
+    attempt = Attempt(it.pod, free, it.scenario.index)
     found: dict[int, OnNode] = {}
     for position in positions(room.among):
         try:

@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.pod import profile_of
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.scenario.devices.devices import devices_of, knows_devices, pools_without_devices, unserved
 from kubesched_lint.engine.scenario.nodes.new_nodes import pools_in_words
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.devices.extended import extended_claim
 
 CONSTRAINTS = "constraints"
@@ -78,11 +78,11 @@ class Asked(NamedTuple):
         return (self.request.path, source) if source is not None else (self.wanted.at, None)
 
 
-@once_per_world
-def devices_in(world: World) -> Devices:
-    """Return the devices of a world, those that a sketch or a pool states included; it may know no device at all."""
-    found = devices_of(world) or Devices.of(world.objects, world.premises.kubernetes_version)
-    return found if world.cluster is None else found.announced_on(world.index.nodes)
+@once_per_scenario
+def devices_in(scenario: Scenario) -> Devices:
+    """Return the devices of a scenario, those that a sketch or a pool states included; it may know no device at all."""
+    found = devices_of(scenario) or Devices.of(scenario.objects, scenario.premises.kubernetes_version)
+    return found if scenario.cluster is None else found.announced_on(scenario.index.nodes)
 
 
 def references(it: Member) -> Iterator[tuple[str, str, str, Path]]:
@@ -100,12 +100,12 @@ def wanted_by(it: Member) -> Iterator[Wanted]:
     """Yield the known claims of a workload's pods that the scheduler allocates devices for."""
     if it.workload.pod.node_name or not profile_of(it.pod).allocates_devices:
         return
-    devices, namespace = devices_in(it.world), it.workload.namespace
+    devices, namespace = devices_in(it.scenario), it.workload.namespace
     for reference, kind, name, at in references(it):
         known = devices.templates if kind == "ResourceClaimTemplate" else devices.claims
         if (namespace, name) in known:
             yield Wanted(reference, at, known[namespace, name])
-    for resource in devices.resources_of(it.workload.pod) if it.world.cluster is not None else ():
+    for resource in devices.resources_of(it.workload.pod) if it.scenario.cluster is not None else ():
         requests = extended_claim(it.workload.pod, [resource], devices).requests
         at = request_path(it.workload, resource)
         yield Wanted(resource, at, DeviceClaimTemplate(namespace, resource, requests), resource)
@@ -125,24 +125,24 @@ def open_claims(it: Member) -> list[Wanted]:
     return [w for w in wanted_by(it) if not (isinstance(w.claim, DeviceClaim) and w.claim.allocation is not None)]
 
 
-def must_have_claims(world: World) -> None:
+def must_have_claims(scenario: Scenario) -> None:
     """Raises UncheckedError if the API server may drop the claims of pods, because their feature gate is off."""
-    version = world.premises.kubernetes_version
+    version = scenario.premises.kubernetes_version
     if not has(version, DYNAMIC_RESOURCES):
         raise UncheckedError(f"the feature gate DynamicResourceAllocation is off by default in {version}")
 
 
 def must_know_devices(it: Member) -> None:
     """Raises UncheckedError if the devices of the nodes that the pods may use are not known."""
-    must_have_claims(it.world)
-    if it.world.cluster is None:
+    must_have_claims(it.scenario)
+    if it.scenario.cluster is None:
         raise UncheckedError("needs a cluster (--cluster)")
-    if gate := unserved(it.workload.pod, devices_in(it.world), it.world.premises.kubernetes_version):
+    if gate := unserved(it.workload.pod, devices_in(it.scenario), it.scenario.premises.kubernetes_version):
         raise UncheckedError(f"needs to know {gate}")
-    for resource in devices_in(it.world).resources_of(it.workload.pod):
-        if it.usable & it.world.index.unknown_resources:
+    for resource in devices_in(it.scenario).resources_of(it.workload.pod):
+        if it.usable & it.scenario.index.unknown_resources:
             raise UncheckedError(f"device plugins of nodes without resources may offer {resource}")
-    if not knows_devices(it.world):
+    if not knows_devices(it.scenario):
         raise UncheckedError("needs devices (kubectl get resourceslices), which the cluster file does not hold")
-    if silent := pools_without_devices(it.usable, it.world):
+    if silent := pools_without_devices(it.usable, it.scenario):
         raise UncheckedError(f"needs the devices of new nodes of {pools_in_words(silent)}, which no pool states")

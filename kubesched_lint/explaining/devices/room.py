@@ -13,7 +13,7 @@ from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.engine.model.devices import DeviceID
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import Wanted, asked_of, must_know_devices, open_claims
 from kubesched_lint.explaining.devices.survey import Survey, surveyed
 
@@ -118,7 +118,7 @@ def room_for(it: Member, claims: Sequence[Wanted], among: NodeSet) -> DeviceRoom
     found: list[Request] = []
     for wanted in claims:
         for options in asked_of(wanted):
-            surveys = [surveyed(asked, among, it.world) for asked in options]
+            surveys = [surveyed(asked, among, it.scenario) for asked in options]
             if None in surveys:
                 _must_know_classes(it)
                 return None
@@ -128,7 +128,7 @@ def room_for(it: Member, claims: Sequence[Wanted], among: NodeSet) -> DeviceRoom
 
 def _must_know_classes(it: Member) -> None:
     """Raises UncheckedError unless all classes are known: then device-class-missing says which one is not there."""
-    if not it.world.cluster_has("DeviceClass"):
+    if not it.scenario.cluster_has("DeviceClass"):
         raise UncheckedError("needs device classes (kubectl get deviceclasses), which no snapshot holds")
 
 
@@ -177,7 +177,7 @@ def room_of(it: Member) -> DeviceRoom | None:
 
     Raises UncheckedError.
     """
-    if not needs_devices(it.workload.pod, it.world):
+    if not needs_devices(it.workload.pod, it.scenario):
         return None
     must_know_devices(it)
     claims = open_claims(it)
@@ -190,12 +190,12 @@ def room_for_copies(it: Member) -> DeviceRoom | None:
 
     None also without such claims. Raises UncheckedError.
     """
-    if not needs_devices(it.workload.pod, it.world):
+    if not needs_devices(it.workload.pod, it.scenario):
         return None
     must_know_devices(it)
     own = [wanted for wanted in open_claims(it) if not wanted.is_shared]
     among = nodes_for(it) if own else EMPTY
-    return room_for(it, own, among) if among and not among & ~it.world.today else None
+    return room_for(it, own, among) if among and not among & ~it.scenario.today else None
 
 
 def nodes_with_devices(it: Member) -> NodeSet:
@@ -211,4 +211,4 @@ def nodes_with_devices(it: Member) -> NodeSet:
 
 def nodes_for(it: Member) -> NodeSet:
     """Return the nodes that the pods may use, and one of each kind that pools could add."""
-    return it.daemon_nodes if it.workload.kind == "DaemonSet" else it.usable & it.world.distinct
+    return it.daemon_nodes if it.workload.kind == "DaemonSet" else it.usable & it.scenario.distinct

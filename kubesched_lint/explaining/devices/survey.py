@@ -25,7 +25,7 @@ from kubesched_lint.engine.model.devices import (
     DeviceTaint,
 )
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.devices.allocator import prevents
 from kubesched_lint.engine.scheduler.devices.answers import offers_of, selectors_of
 from kubesched_lint.engine.scheduler.devices.capacity import has_room
@@ -268,15 +268,15 @@ def _amount(amount: Fraction) -> str:
     return show("memory", int(amount)) if amount.denominator == 1 and not amount.numerator % 1024 else str(amount)
 
 
-def surveyed(asked: Asked, among: NodeSet, world: World) -> Survey | None:
+def surveyed(asked: Asked, among: NodeSet, scenario: Scenario) -> Survey | None:
     """Return the devices of some nodes for a request; None if its class is unknown. Raises UncheckedError."""
-    devices = devices_in(world)
+    devices = devices_in(scenario)
     if asked.request.device_class not in devices.classes:
         return None
-    kept, key = _surveys(world), (_meaning(asked), among)
+    kept, key = _surveys(scenario), (_meaning(asked), among)
     if key not in kept:
         try:
-            kept[key] = _Surveyor(asked, devices, world.index).survey(among)
+            kept[key] = _Surveyor(asked, devices, scenario.index).survey(among)
         except UndecidedError as error:
             raise UncheckedError(f"cannot judge every selector of devices: {error}") from None
     found = kept[key]
@@ -299,6 +299,6 @@ def _meaning(asked: Asked) -> object:
     )
 
 
-@once_per_world
-def _surveys(world: World) -> dict[tuple[object, NodeSet], Survey]:
+@once_per_scenario
+def _surveys(scenario: Scenario) -> dict[tuple[object, NodeSet], Survey]:
     return {}

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.scenario.device_premises import device_premise
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.room import DeviceRoom, Request
 from kubesched_lint.findings import Evidence, Hazard, proof
 
@@ -46,14 +46,14 @@ def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, ob
     return {
         "request": name if request.is_alone else f"{name}, the closest of {many(count, 'alternative')},",
         "claim": str(request.wanted),
-        "nodes": nodes_in_words(it.world, room.among),
+        "nodes": nodes_in_words(it.scenario, room.among),
         "replicas": it.replicas,
     }
 
 
 def shortage(it: Member, text: str, *, demand: int, supply: int) -> Evidence:
     """Return the proof that devices are missing."""
-    return proof(text, demand=demand, supply=supply, assumes=(*node_premises(it), device_premise(it.world)))
+    return proof(text, demand=demand, supply=supply, assumes=(*node_premises(it), device_premise(it.scenario)))
 
 
 def attributes_read(expression: str) -> tuple[str, ...]:

@@ -16,13 +16,13 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.counted import stuck_at
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.simulated_set import simulated
-from kubesched_lint.engine.placing.worlds import cron_runs, with_cron_runs
+from kubesched_lint.engine.placing.from_scenario import simulated
+from kubesched_lint.engine.placing.scenarios import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.others.neighbours import open_beside
 from kubesched_lint.engine.scenario.others.room import most_apart
 from kubesched_lint.engine.scenario.others.staying import staying
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.verdicts.table import Table
 from kubesched_lint.engine.verdicts.what_if import UNTRIED
 from kubesched_lint.explaining.refused import accepted
@@ -54,39 +54,41 @@ def bad_end(it: Member, event: str) -> BadEnd | None:
     What the API server refuses is not there, as in ``simulate``. Who removes a scheduling gate is not in these files:
     the rule about gates tells of it.
     """
-    world = accepted(it.world)
+    scenario = accepted(it.scenario)
     if it.workload.kind != "CronJob":
-        end = _ends(world).of(it, event)
+        end = _ends(scenario).of(it, event)
     else:
-        end = _end_of_run(world.member(it.workload)) if event == "deploy" else None
+        end = _end_of_run(scenario.member(it.workload)) if event == "deploy" else None
     is_gated = bool(it.pod.scheduling_gates) and end is not None and GATES in end.cell.rests_on
     return None if is_gated else end
 
 
 def _end_of_run(it: Member) -> BadEnd | None:
     """Return the proven bad end of a CronJob's run beside all else, as far as the rest concerns it."""
-    runs = cron_runs(it.world)
+    runs = cron_runs(it.scenario)
     run = runs.get(it.workload)
     if run is None:
         return None
-    world = with_cron_runs(it.world) if _concerns_others(it, is_only=len(runs) == 1) else _runs_without_room(it.world)
-    if run not in world.manifests.workloads:
+    scenario = (
+        with_cron_runs(it.scenario) if _concerns_others(it, is_only=len(runs) == 1) else _runs_without_room(it.scenario)
+    )
+    if run not in scenario.manifests.workloads:
         return None
-    end = _ends(world).of(world.member(run), "deploy")
+    end = _ends(scenario).of(scenario.member(run), "deploy")
     return end if end is not None and holds_alone(end.cell, runs) else None
 
 
-@once_per_world
-def _runs_without_room(world: World) -> World:
-    """Return the world of the runs for which counting finds too little room, without any other workload.
+@once_per_scenario
+def _runs_without_room(scenario: Scenario) -> Scenario:
+    """Return the scenario of the runs for which counting finds too little room, without any other workload.
 
     The running pods of the others, which may leave, are gone with them: else they would count as pods that stay.
     """
-    runs = tuple(run for job, run in cron_runs(world).items() if _lacks_room(world.member(job)))
-    cluster = world.cluster
-    if runs and cluster is not None and len(world.other_pods) < len(cluster.inventory.pods):
-        world = world.on(replace(cluster, inventory=replace(cluster.inventory, pods=world.other_pods)))
-    return world.with_workloads(runs)
+    runs = tuple(run for job, run in cron_runs(scenario).items() if _lacks_room(scenario.member(job)))
+    cluster = scenario.cluster
+    if runs and cluster is not None and len(scenario.other_pods) < len(cluster.inventory.pods):
+        scenario = scenario.on(replace(cluster, inventory=replace(cluster.inventory, pods=scenario.other_pods)))
+    return scenario.with_workloads(runs)
 
 
 def _lacks_room(it: Member) -> bool:
@@ -96,14 +98,15 @@ def _lacks_room(it: Member) -> bool:
 def _concerns_others(it: Member, *, is_only: bool) -> bool:
     """Whether more than the nodes, running pods and its own pods may prove that a run ends badly.
 
-    Most need no world of their own. ``is_only``: whether there is no other CronJob, so that also a search may prove it.
+    Most need no scenario of their own. ``is_only``: whether there is no other CronJob, so that a search may prove it,
+    too.
     """
-    pod, world = it.pod, it.world
+    pod, scenario = it.pod, it.scenario
     asks = pod.required_affinity or pod.volumes or pod.host_ports or pod.scheduling_gates or pod.node_name or pod.group
-    if asks or pod.resource_claims or any(c.is_hard for c in pod.spread) or world.pools:
+    if asks or pod.resource_claims or any(c.is_hard for c in pod.spread) or scenario.pools:
         return True
-    decision = world.admission.decision(it.workload)
-    if decision.refusal is not None or decision.unknown or world.admission.quotas_of(it.workload, pod):
+    decision = scenario.admission.decision(it.workload)
+    if decision.refusal is not None or decision.unknown or scenario.admission.quotas_of(it.workload, pod):
         return True
     return is_only and bool(pod.required_anti_affinity)
 
@@ -121,17 +124,17 @@ def never_rolls_out(it: Member) -> bool:
     if it.autoscaler is None:
         return True
     sizes = max(it.autoscaler.min_replicas, 1), it.autoscaler.max_replicas
-    return _ends(accepted(it.world)).is_stuck_at(it, sizes)
+    return _ends(accepted(it.scenario)).is_stuck_at(it, sizes)
 
 
 class _Ends:
-    """The bad ends of one world, each computed when it is asked for."""
+    """The bad ends of one scenario, each computed when it is asked for."""
 
-    def __init__(self, world: World) -> None:
-        assert world.cluster is not None, "without a cluster there are no verdicts about nodes"
-        work.spend(work.SETUP * len(world.manifests.workloads))
-        self._table = Table(world, world.cluster, EFFORT, _as_it_is, None)
-        self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(world))}
+    def __init__(self, scenario: Scenario) -> None:
+        assert scenario.cluster is not None, "without a cluster there are no verdicts about nodes"
+        work.spend(work.SETUP * len(scenario.manifests.workloads))
+        self._table = Table(scenario, scenario.cluster, EFFORT, _as_it_is, None)
+        self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(scenario))}
         self._known: dict[str, dict[int, BadEnd | None]] = {}
 
     def of(self, it: Member, event: str) -> BadEnd | None:
@@ -168,6 +171,6 @@ def _as_it_is(simulated: SimulatedSet) -> SimulatedSet:
     return simulated
 
 
-@once_per_world
-def _ends(world: World) -> _Ends:
-    return _Ends(world)
+@once_per_scenario
+def _ends(scenario: Scenario) -> _Ends:
+    return _Ends(scenario)

@@ -11,8 +11,8 @@ from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.explaining.ends.bad_ends import BadEnd
 from kubesched_lint.explaining.ends.reasons import is_uncreated, reason
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, proof

@@ -9,18 +9,23 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.model.node import ZONE, domain_word
 from kubesched_lint.engine.scenario.others.room import most_apart
 from kubesched_lint.engine.scenario.premises import running_premises
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, Place, proof
 
 
 def left_pending(it: Member, of: str) -> Iterator[Hazard]:
     """Count free room, and one replica per domain of its own anti-affinity."""
     usable, replicas = it.usable, it.replicas
-    if not it.workload.stays or it.workload.kind == "Pod" or not replicas or it.world.index.unknown_resources & usable:
+    if (
+        not it.workload.stays
+        or it.workload.kind == "Pod"
+        or not replicas
+        or it.scenario.index.unknown_resources & usable
+    ):
         return
     if most_apart(it, replicas) < replicas:
         return  # it does not fit even today: other rules report that
-    losses = [(name, lost & usable) for name, lost in _losses(it.world, usable, of)]
+    losses = [(name, lost & usable) for name, lost in _losses(it.scenario, usable, of)]
     worst = [(replicas - most_apart(it, replicas, usable & ~lost), name) for name, lost in losses if lost]
     left_over = [(missing, name) for missing, name in worst if missing > 0]
     if not left_over:
@@ -46,10 +51,10 @@ def left_pending(it: Member, of: str) -> Iterator[Hazard]:
     )
 
 
-def _losses(world: World, usable: NodeSet, of: str) -> Iterator[tuple[str, NodeSet]]:
+def _losses(scenario: Scenario, usable: NodeSet, of: str) -> Iterator[tuple[str, NodeSet]]:
     if of == "zone":
-        zones = world.index.domains(ZONE)
+        zones = scenario.index.domains(ZONE)
         if len(zones) > 1:
             yield from zones.items()
     else:
-        yield from ((world.index.names[i], 1 << i) for i in positions(usable))
+        yield from ((scenario.index.names[i], 1 << i) for i in positions(usable))

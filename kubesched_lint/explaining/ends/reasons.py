@@ -15,7 +15,7 @@ from kubesched_lint.engine.placing.rollout import fenceposts
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.runs.judging import CONTROLLER_SAYS
 from kubesched_lint.engine.scenario.premises import count_existing
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.framework import UNASKED
 from kubesched_lint.explaining.ends.bad_ends import BadEnd
 
@@ -23,7 +23,7 @@ from kubesched_lint.explaining.ends.bad_ends import BadEnd
 def reason(it: Member, end: BadEnd) -> str:
     """Return why pods stay missing, as a clause with its numbers."""
     cell = end.cell
-    if it.world.admission.decision(it.workload).refusal is not None:
+    if it.scenario.admission.decision(it.workload).refusal is not None:
         return cell.message
     if cell.event in LOSSES:  # of the nodes that are left
         return _nowhere(it, cell, surges=False) if cell.message and cell.bound.by == "search" else cell.why
@@ -44,7 +44,7 @@ def reason(it: Member, end: BadEnd) -> str:
 
 def is_uncreated(it: Member, cell: Cell) -> bool:
     """Whether the missing pods are refused by a quota or the API server, so that none of them ever waits."""
-    return cell.says == CONTROLLER_SAYS or it.world.admission.decision(it.workload).refusal is not None
+    return cell.says == CONTROLLER_SAYS or it.scenario.admission.decision(it.workload).refusal is not None
 
 
 def needs_extra_pod(it: Member, cell: Cell) -> bool:
@@ -61,7 +61,7 @@ def spread_blocked(it: Member, cell: Cell) -> tuple[SpreadConstraint, tuple[str,
     room = None if constraint is None else spread_room(it, constraint)
     if constraint is None or room is None:
         return None
-    index = it.world.index
+    index = it.scenario.index
     open_ = index.domains_with(constraint.topology_key, it.usable)
     closed = tuple(d for d in room.capacity if d not in open_)
     if not closed or any(index.with_label(constraint.topology_key, d) & it.tolerated for d in closed):
@@ -77,7 +77,7 @@ def _by_taints(constraint: SpreadConstraint, closed: tuple[str, ...]) -> str:
 
 def _room(it: Member, end: BadEnd, *, surges: bool) -> str:
     """Return which nodes have no room: the lack of one resource, or of a port, keeps each from taking the pod."""
-    cell, today = end.cell, count_existing(it.world, it.usable)
+    cell, today = end.cell, count_existing(it.scenario, it.usable)
     if it.workload.kind == "DaemonSet":
         if cell.stuck:
             asks = show(cell.resource, it.pod.requests.get(cell.resource, 1))
@@ -102,7 +102,7 @@ def _room(it: Member, end: BadEnd, *, surges: bool) -> str:
 def _held(it: Member, cell: Cell) -> str:
     """Return how much of the only node its own pods hold, if that leaves too little for another; else empty."""
     request = it.pod.requests.get(cell.resource, 0)
-    whole, own = it.world.index.allocatable(cell.resource)[lowest(it.usable)], request * cell.wanted
+    whole, own = it.scenario.index.allocatable(cell.resource)[lowest(it.usable)], request * cell.wanted
     if not request or not own <= whole < own + request:
         return ""
     pods = "its pod holds" if cell.wanted == 1 else f"its {cell.wanted} pods hold"

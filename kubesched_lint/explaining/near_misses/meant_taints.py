@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from kubesched_lint.engine.model.node import Taint
 from kubesched_lint.engine.model.pod import Toleration
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.words import Words, closest_word
-from kubesched_lint.engine.scenario.world import World, once_per_world
 
 _NUMBERS = r"\d+|(?<![a-z])[a-z](?![a-z])"
 """Numbers and single letters, which tell one name from another: team-a and team-b, gpu-1 and gpu-2."""
@@ -59,14 +59,14 @@ class KnownTaints:
         return (self._taints[place] for place in sorted(places))
 
 
-@once_per_world
-def _known_taints(world: World) -> KnownTaints:
-    return KnownTaints(world.index.taints)
+@once_per_scenario
+def _known_taints(scenario: Scenario) -> KnownTaints:
+    return KnownTaints(scenario.index.taints)
 
 
-def meant_taint(toleration: Toleration, world: World) -> Taint | None:
+def meant_taint(toleration: Toleration, scenario: Scenario) -> Taint | None:
     """Return the taint of the nodes that a toleration nearly matches; see ``KnownTaints``."""
-    return _known_taints(world).meant_by(toleration)
+    return _known_taints(scenario).meant_by(toleration)
 
 
 def _reads_like(value: str, other: str) -> bool:

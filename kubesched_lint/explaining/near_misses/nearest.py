@@ -20,8 +20,8 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.labels import Labels, Requirement
 from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS, Node, Taint
 from kubesched_lint.engine.model.pod import Pod, profile_of
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.words import Words, closest_word
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 FIXED = frozenset((ARCH, OS, *KEPT_LIKE, INSTANCE_TYPE, "beta.kubernetes.io/instance-type"))
 """Labels whose values are no words to misspell: arm64 resembles amd64, and g5.xlarge g4dn.xlarge, and means another
@@ -154,10 +154,10 @@ class Carried:
         return {node.name: node.labels for node in self._future}
 
 
-@once_per_world
-def _carried(world: World) -> Carried:
-    """The labels of all nodes of a world."""
-    return Carried(world.nodes, world.today.bit_count())
+@once_per_scenario
+def _carried(scenario: Scenario) -> Carried:
+    """The labels of all nodes of a scenario."""
+    return Carried(scenario.nodes, scenario.today.bit_count())
 
 
 def node_miss(pod: Pod, carried: Carried, *, near: bool = True) -> Miss:
@@ -225,10 +225,10 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     return closest_word(name, names)
 
 
-def nearest_class(world: World, kind: str, name: str, names: Iterable[str]) -> str:
+def nearest_class(scenario: Scenario, kind: str, name: str, names: Iterable[str]) -> str:
     """The class that is surely meant by ``name``, or resembles it if all classes of the kind are known; else empty."""
     known = tuple(names)
-    return nearest_name(name, known) if world.cluster_has(kind) else misspelt(name, known)
+    return nearest_name(name, known) if scenario.cluster_has(kind) else misspelt(name, known)
 
 
 def nearest_resource(resource: str, offered: Iterable[str]) -> str:
@@ -279,9 +279,9 @@ def _words(r: Requirement) -> str:
 
 def miss_of(it: Member, among: NodeSet | None = None, *, near: bool = True) -> Miss:
     """Return why none of some nodes (default: all) has the labels that a workload requires; see ``node_miss``."""
-    pod, index, added = it.pod, it.world.index, profile_of(it.pod).added_node_terms
+    pod, index, added = it.pod, it.scenario.index, profile_of(it.pod).added_node_terms
     among = index.all if among is None else among
-    carried = _carried(it.world) if among == index.all else Carried(tuple(index.nodes_of(among)))
+    carried = _carried(it.scenario) if among == index.all else Carried(tuple(index.nodes_of(among)))
     is_choosy = pod.node_selector or pod.required_node_terms is not None
     if added is None or (is_choosy and not among & index.matching(pod.node_selector, pod.required_node_terms)):
         return node_miss(pod, carried, near=near)
@@ -294,30 +294,30 @@ def miss_of(it: Member, among: NodeSet | None = None, *, near: bool = True) -> M
     return Miss(added_affinity(own.at), f"{own.wanted} and the node affinity that {adds}")
 
 
-def nearest_key_of(world: World, key: str) -> str:
+def nearest_key_of(scenario: Scenario, key: str) -> str:
     """A label key of the nodes that reads like ``key``; empty without one."""
-    return _words_on_nodes(world).closest(key)
+    return _words_on_nodes(scenario).closest(key)
 
 
-@once_per_world
-def _words_on_nodes(world: World) -> Words:
-    return Words({key for node in world.nodes for key in node.labels})
+@once_per_scenario
+def _words_on_nodes(scenario: Scenario) -> Words:
+    return Words({key for node in scenario.nodes for key in node.labels})
 
 
-def nearest_key_among(world: World, key: str, nodes: NodeSet) -> str:
+def nearest_key_among(scenario: Scenario, key: str, nodes: NodeSet) -> str:
     """A label key of some nodes that reads like ``key``; empty without one."""
-    known = _keys_of_nodes(world)
+    known = _keys_of_nodes(scenario)
     if nodes not in known:
-        known[nodes] = Words({key for node in world.index.nodes_of(nodes) for key in node.labels})
+        known[nodes] = Words({key for node in scenario.index.nodes_of(nodes) for key in node.labels})
     return known[nodes].closest(key)
 
 
-@once_per_world
-def _keys_of_nodes(world: World) -> dict[NodeSet, Words]:
+@once_per_scenario
+def _keys_of_nodes(scenario: Scenario) -> dict[NodeSet, Words]:
     """Return a cache: nodes → the keys of their labels."""
     return {}
 
 
-def nodes_carry(world: World, key: str) -> bool:
+def nodes_carry(scenario: Scenario, key: str) -> bool:
     """Whether a node of the snapshot has the label key: then it is a real label, even if it looks misspelt."""
-    return world.cluster is not None and bool(world.index.with_key(key))
+    return scenario.cluster is not None and bool(scenario.index.with_key(key))

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.words import Words
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 _NAMES = ("app", "name", "app.kubernetes.io/name", "k8s-app", "app.kubernetes.io/component", "component")
 """Keys under which charts and people write the name of what a pod runs."""
@@ -62,13 +62,13 @@ def pod_miss(it: Member, term: PodAffinityTerm) -> PodMiss | None:
     """Return the pod that a term which matches none is probably meant for; None if none resembles it."""
     if term.selector is None:
         return None
-    holder, namespaces = it.workload.namespace, it.world.namespaces
+    holder, namespaces = it.workload.namespace, it.scenario.namespaces
     wanted = [r for r in term.selector.requirements if r.operator == "In" and len(r.values) == 1]
     for r in wanted[:1]:
-        for whom, pod in _carriers(it.world).get((r.key, r.values[0]), {}).values():
+        for whom, pod in _carriers(it.scenario).get((r.key, r.values[0]), {}).values():
             if not namespaces.reaches(term, holder, pod.namespace, unknown=True) and term.selector.matches(pod.labels):
                 return PodMiss(whom, elsewhere=pod.namespace)
-    for name, labels in _labels_in(it.world).items():
+    for name, labels in _labels_in(it.scenario).items():
         if namespaces.reaches(term, holder, name, unknown=False):
             miss = next((found for r in wanted if (found := labels.like(r, str(it.workload)))), None)
             if miss is not None:
@@ -76,28 +76,28 @@ def pod_miss(it: Member, term: PodAffinityTerm) -> PodMiss | None:
     return None
 
 
-def _pods(world: World) -> Iterator[tuple[str, Pod]]:
+def _pods(scenario: Scenario) -> Iterator[tuple[str, Pod]]:
     """Yield the pods of the manifests by their workloads, then the running pods of others."""
-    for workload in world.manifests.workloads:
-        yield str(workload), world.member(workload).pod
-    for bound in world.other_pods:
+    for workload in scenario.manifests.workloads:
+        yield str(workload), scenario.member(workload).pod
+    for bound in scenario.other_pods:
         yield f"Pod {bound.namespace}/{bound.name}", bound.pod
 
 
-@once_per_world
-def _carriers(world: World) -> Mapping[tuple[str, str], Mapping[str, tuple[str, Pod]]]:
+@once_per_scenario
+def _carriers(scenario: Scenario) -> Mapping[tuple[str, str], Mapping[str, tuple[str, Pod]]]:
     """(key, value) → namespace → the first pod there that has the label."""
     found: dict[tuple[str, str], dict[str, tuple[str, Pod]]] = {}
-    for whom, pod in _pods(world):
+    for whom, pod in _pods(scenario):
         for label in pod.labels.items():
             found.setdefault(label, {}).setdefault(pod.namespace, (whom, pod))
     return found
 
 
-@once_per_world
-def _labels_in(world: World) -> Mapping[str, _Labels]:
+@once_per_scenario
+def _labels_in(scenario: Scenario) -> Mapping[str, _Labels]:
     """Namespace → the labels of its pods."""
     found: dict[str, _Labels] = {}
-    for whom, pod in _pods(world):
+    for whom, pod in _pods(scenario):
         found.setdefault(pod.namespace, _Labels()).add(whom, pod)
     return found

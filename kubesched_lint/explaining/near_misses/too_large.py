@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.resources import is_extended
 from kubesched_lint.engine.scenario.others.room import large_enough, left_by_others, taints_in_the_way
 from kubesched_lint.engine.scenario.pools.offers import NodeOffer, room_beside
 from kubesched_lint.engine.scenario.premises import nodes_in_words
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.missed_nodes import control_planes
 
@@ -28,7 +28,7 @@ def exceeds(shortage: Shortage) -> str:
 
 def closed_to(it: Member) -> NodeSet:
     """The nodes that are large enough and match, but whose taints it does not tolerate; no control planes."""
-    return large_enough(it, it.reach.matching & ~it.reach.tolerated) & ~control_planes(it.world)
+    return large_enough(it, it.reach.matching & ~it.reach.tolerated) & ~control_planes(it.scenario)
 
 
 def if_tolerated(it: Member) -> Mapping[str, str]:
@@ -38,13 +38,13 @@ def if_tolerated(it: Member) -> Mapping[str, str]:
         return {"tolerate": ""}
     found = taints_in_the_way(it, nodes)
     taints = first_few([str(taint) for taint in found])
-    count = nodes_in_words(it.world, nodes)
+    count = nodes_in_words(it.scenario, nodes)
     return {"tolerate": f"add a toleration for {taints}, which keeps the pod off {count} that would do; or "}
 
 
 def advice(it: Member, resource: str) -> str:
     """The largest request that fits on one of the nodes that lack nothing else; empty without one."""
-    roomy = large_enough(it, it.reach.tolerated & it.world.today, but=resource)
+    roomy = large_enough(it, it.reach.tolerated & it.scenario.today, but=resource)
     return fits("it fits", resource, *left_by_others(it, roomy, resource)) if roomy else ""
 
 

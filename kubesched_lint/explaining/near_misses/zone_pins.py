@@ -15,6 +15,7 @@ from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.engine.model.storage import PersistentVolume
 from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
 from kubesched_lint.engine.scenario.others.room import nodes_near_running
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.storage.claims import (
     bound_volume,
     has_free_volume,
@@ -22,7 +23,6 @@ from kubesched_lint.engine.scenario.storage.claims import (
     topology_nodes,
     unbound_claims,
 )
-from kubesched_lint.engine.scenario.world import Member, World
 from kubesched_lint.engine.scheduler.framework import static_reach
 
 _KEYS = (ZONE, REGION, *PLACE_LIKE)
@@ -43,9 +43,9 @@ class Pin(Struct, frozen=True):
 def outside_pools(it: Member) -> Iterator[Pin]:
     """Yield pins that allow no node of a pool, although a pool could add a usable node without them."""
     usable = it.usable
-    if usable & ~it.world.today:
+    if usable & ~it.scenario.today:
         pins: Iterator[Pin] = (
-            replace(p, nodes=p.nodes & usable) for p in _of_others(it) if not p.nodes & ~it.world.today
+            replace(p, nodes=p.nodes & usable) for p in _of_others(it) if not p.nodes & ~it.scenario.today
         )
     else:
         pins = _of_selector(it, usable)
@@ -56,7 +56,7 @@ def _of_selector(it: Member, usable: NodeSet) -> Iterator[Pin]:
     """Yield the pin of nodeSelector and required node affinity by zone or region."""
     pod = it.pod
     asked = list(_asked(pod))
-    if not asked or not static_reach(_anywhere(pod), it.world.index)[2] & ~it.world.today:
+    if not asked or not static_reach(_anywhere(pod), it.scenario.index)[2] & ~it.scenario.today:
         return
     zones = tuple(dict.fromkeys(value for r in asked if r.operator == "In" for value in r.values))
     yield Pin("selector", asked[0].path, usable, zones)
@@ -88,32 +88,32 @@ def _without_zone(term: NodeSelectorTerm) -> NodeSelectorTerm:
 def _of_others(it: Member) -> Iterator[Pin]:
     """Yield pins of volumes, storage classes, and required affinity to running pods, apart from other conditions."""
     for volume in it.workload.pod.volumes:
-        bound = bound_volume(it.world, it.workload.namespace, volume.claim) if volume.claim else None
+        bound = bound_volume(it.scenario, it.workload.namespace, volume.claim) if volume.claim else None
         if bound is not None:
             zones = _values(bound.node_terms or ()) or _labelled(bound.labels)
-            yield Pin("volume", (*volume.path, "claimName"), _reached_from(bound, it.world), zones, bound.name)
+            yield Pin("volume", (*volume.path, "claimName"), _reached_from(bound, it.scenario), zones, bound.name)
     for claim, at in unbound_claims(it):
-        storage_class = storage_class_of(it.world, claim)
-        if storage_class is None or has_free_volume(it.world, storage_class.name):
+        storage_class = storage_class_of(it.scenario, claim)
+        if storage_class is None or has_free_volume(it.scenario, storage_class.name):
             continue
         terms = storage_class.allowed_topologies
         if terms:
             zones = tuple(v for term in terms for values in term.values() for v in values)
-            yield Pin("class", at, topology_nodes(it.world, terms), zones, storage_class.name)
+            yield Pin("class", at, topology_nodes(it.scenario, terms), zones, storage_class.name)
     affinity = [t for t in it.pod.required_affinity if t.topology_key in _KEYS]
     near = nodes_near_running(it) if affinity else None
     if near is not None and not may_be_answered_by_set(it):
-        there = it.world.index.domains(affinity[0].topology_key).items()
+        there = it.scenario.index.domains(affinity[0].topology_key).items()
         zones = tuple(zone for zone, nodes in there if nodes & near)
         yield Pin("affinity", affinity[0].path, near, zones)
 
 
-def _reached_from(volume: PersistentVolume, world: World) -> NodeSet:
+def _reached_from(volume: PersistentVolume, scenario: Scenario) -> NodeSet:
     """The nodes that reach the volume, by its node affinity and its zone labels."""
-    found = world.index.matching({}, volume.node_terms)
+    found = scenario.index.matching({}, volume.node_terms)
     for key in (ZONE, REGION):
         if key in volume.labels:
-            found &= world.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
+            found &= scenario.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
     return found
 
 

@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.node import ARCH, HOSTNAME, OS, Node, Taint, st
 from kubesched_lint.engine.model.pod import Toleration
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.room import taint_sets_in_the_way
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import NEW_ROLES, nearest_key, nearest_name
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.sources.manifests.changes import Append, Change, Put, Remove, Rename
@@ -60,9 +60,9 @@ def _tolerations_renamed(workload: Workload, old: str, new: str) -> Iterator[Cha
 def select_by_label(it: Member, *, never_runs: bool) -> Iterator[Remedy]:
     """Replace nodeName by a nodeSelector. Safe if no pod runs as written and the node is known to carry the label."""
     pod = it.workload.pod
-    node = it.world.index.positions.get(pod.node_name) if it.world.cluster is not None else None
-    label = None if node is None else it.world.index.nodes[node].labels.get(HOSTNAME)
-    if it.world.cluster is not None and label is None:
+    node = it.scenario.index.positions.get(pod.node_name) if it.scenario.cluster is not None else None
+    label = None if node is None else it.scenario.index.nodes[node].labels.get(HOSTNAME)
+    if it.scenario.cluster is not None and label is None:
         return
     yield Remedy(
         f"select the node by its label {HOSTNAME}",

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.sources.manifests.changes import Append, Change, Put, Remove
 

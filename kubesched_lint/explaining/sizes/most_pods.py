@@ -15,7 +15,7 @@ from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.scenario.device_premises import device_premise
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.room import most_copies, tightest_resource
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.room import room_for_copies
 from kubesched_lint.explaining.devices.words import place_of, words_for
 from kubesched_lint.findings import Place
@@ -46,7 +46,7 @@ def most_pods(it: Member, wanted: int) -> Iterator[MostPods]:
 
 def _by_room(it: Member, wanted: int) -> Iterator[MostPods]:
     usable = it.usable
-    room = 0 if it.world.index.unknown_resources & usable else most_copies(it, wanted)
+    room = 0 if it.scenario.index.unknown_resources & usable else most_copies(it, wanted)
     if not 0 < room < wanted:
         return
     pod, number = it.pod, usable.bit_count()
@@ -63,7 +63,7 @@ def _by_room(it: Member, wanted: int) -> Iterator[MostPods]:
 
 
 def _by_devices(it: Member, wanted: int) -> Iterator[MostPods]:
-    if not needs_devices(it.workload.pod, it.world):
+    if not needs_devices(it.workload.pod, it.scenario):
         return
     try:
         room = room_for_copies(it)
@@ -75,7 +75,7 @@ def _by_devices(it: Member, wanted: int) -> Iterator[MostPods]:
         words, (at, source) = words_for(request, room, it), place_of(request)
         text = f"the pods for which the devices of {words['nodes']} suffice"
         asked = Place(at, "the devices of each pod", source or it.workload.source)
-        yield MostPods(count, "devices", text, at, words, (device_premise(it.world),), asked)
+        yield MostPods(count, "devices", text, at, words, (device_premise(it.scenario),), asked)
 
 
 def _by_spread(it: Member, wanted: int) -> Iterator[MostPods]:

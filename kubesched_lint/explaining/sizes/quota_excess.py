@@ -11,7 +11,7 @@ from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.findings import Place
 
 
@@ -37,18 +37,20 @@ class Excess(Struct, frozen=True):
 def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:
     """Return the first entry that the pods of one workload exceed."""
     for entry, hard in quota.hard.items():
-        each, taken = asked_of(it, entry), used(it, quota, entry, staying_beside_set(it.world).charged).least
+        each, taken = asked_of(it, entry), used(it, quota, entry, staying_beside_set(it.scenario).charged).least
         total = taken + each * pods_wanted(it)
         if each and total > hard:
             return Excess(entry, hard, taken, each, total, (it.workload,))
     return None
 
 
-def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
+def exceeded_together(quota: ResourceQuota, scenario: Scenario) -> Excess | None:
     """Return the first entry that all workloads exceed of which none does alone."""
     for entry, hard in quota.hard.items():
-        taken = staying_beside_set(world).charged.use(quota, entry).least
-        members = [it for it in map(world.member, drawing(quota, world)) if asked_of(it, entry) and pods_wanted(it)]
+        taken = staying_beside_set(scenario).charged.use(quota, entry).least
+        members = [
+            it for it in map(scenario.member, drawing(quota, scenario)) if asked_of(it, entry) and pods_wanted(it)
+        ]
         demands = [asked_of(it, entry) * pods_wanted(it) for it in members]
         if len(members) > 1 and taken + max(demands) <= hard < taken + sum(demands):
             largest = max(asked_of(it, entry) for it in members)
@@ -56,28 +58,28 @@ def exceeded_together(quota: ResourceQuota, world: World) -> Excess | None:
     return None
 
 
-def is_live(quota: ResourceQuota, world: World) -> bool:
+def is_live(quota: ResourceQuota, scenario: Scenario) -> bool:
     """Return whether the cluster has the quota already, and it refuses pods there."""
-    return quota.in_force and quota in _live(world)
+    return quota.in_force and quota in _live(scenario)
 
 
-def lines_of(quota: ResourceQuota, world: World) -> tuple[Place, ...]:
+def lines_of(quota: ResourceQuota, scenario: Scenario) -> tuple[Place, ...]:
     """Return the place of the quota in the manifests; none if the cluster has it already."""
-    if quota.source is None or is_live(quota, world):
+    if quota.source is None or is_live(quota, scenario):
         return ()
     return (Place(("spec", "hard"), "the quota", quota.source),)
 
 
-def premise(quota: ResourceQuota, world: World) -> str:
+def premise(quota: ResourceQuota, scenario: Scenario) -> str:
     """Return what a proof about the quota assumes of it."""
-    if is_live(quota, world):
+    if is_live(quota, scenario):
         return f"quota {quota.name} stays as it is"
     return f"quota {quota.name} exists before the pods, as it does whenever they are created again"
 
 
-@once_per_world
-def _live(world: World) -> frozenset[ResourceQuota]:
-    return frozenset() if world.cluster is None else frozenset(world.cluster.inventory.quotas)
+@once_per_scenario
+def _live(scenario: Scenario) -> frozenset[ResourceQuota]:
+    return frozenset() if scenario.cluster is None else frozenset(scenario.cluster.inventory.quotas)
 
 
 def run_fewer(it: Member, excess: Excess) -> str:

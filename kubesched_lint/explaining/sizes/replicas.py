@@ -6,7 +6,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Place
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.model.vertical import VerticalAutoscaler
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 
 def vertical_autoscaler_of(it: Member) -> VerticalAutoscaler | None:
@@ -18,24 +18,24 @@ def vertical_autoscaler_of(it: Member) -> VerticalAutoscaler | None:
     """
     workload = it.workload
     target = workload.ref if workload.custom is None else workload.custom.resource
-    found = _by_target(it.world).get(target, ())
+    found = _by_target(it.scenario).get(target, ())
     return found[0] if len(found) == 1 else None
 
 
-@once_per_world
-def _by_target(world: World) -> Mapping[ObjectRef, Sequence[VerticalAutoscaler]]:
+@once_per_scenario
+def _by_target(scenario: Scenario) -> Mapping[ObjectRef, Sequence[VerticalAutoscaler]]:
     """Return the scaled object → its autoscalers that set requests."""
     found: dict[ObjectRef, list[VerticalAutoscaler]] = {}
-    for scaler in _all(world):
+    for scaler in _all(scenario):
         if scaler.mode != "Off":
             found.setdefault(scaler.target, []).append(scaler)
     return found
 
 
-def _all(world: World) -> tuple[VerticalAutoscaler, ...]:
+def _all(scenario: Scenario) -> tuple[VerticalAutoscaler, ...]:
     """Those of the manifests, with recommendations of the cluster where they have none, and the cluster's others."""
-    live = {} if world.cluster is None else {s.ref: s for s in world.cluster.inventory.vertical_autoscalers}
-    ours = (_with_status_of(live.pop(s.ref, None), s) for s in world.manifests.vertical_autoscalers)
+    live = {} if scenario.cluster is None else {s.ref: s for s in scenario.cluster.inventory.vertical_autoscalers}
+    ours = (_with_status_of(live.pop(s.ref, None), s) for s in scenario.manifests.vertical_autoscalers)
     return (*ours, *live.values())
 
 

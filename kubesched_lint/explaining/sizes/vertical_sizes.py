@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.pod import Container, Resources
 from kubesched_lint.engine.model.resources import effective_requests
 from kubesched_lint.engine.model.vertical import ContainerPolicy, VerticalAutoscaler
 from kubesched_lint.engine.scenario.others.room import large_enough, left_by_others
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 
 
@@ -21,7 +21,7 @@ def resized(it: Member, scaler: VerticalAutoscaler, variant: str) -> Member:
         for c in pod.containers
     )
     total = effective_requests(containers, pod.init_containers, pod.pod_requests, pod.overhead)
-    return Member(replace(it.workload, pod=replace(pod, containers=containers, requests=total)), it.world)
+    return Member(replace(it.workload, pod=replace(pod, containers=containers, requests=total)), it.scenario)
 
 
 def _targets(scaler: VerticalAutoscaler, container: Container, variant: str) -> Resources:
@@ -54,7 +54,7 @@ def fitting_bound(
 
 def _room(it: Member, resized: Member, resource: str) -> int:
     """What a pod may request beside the DaemonSets of the best node that holds its other requests; at least 0."""
-    roomy = large_enough(resized, it.reach.tolerated & it.world.today, but=resource)
+    roomy = large_enough(resized, it.reach.tolerated & it.scenario.today, but=resource)
     return left_by_others(it, roomy, resource)[0] if roomy else 0
 
 

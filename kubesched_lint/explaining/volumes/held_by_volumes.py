@@ -11,8 +11,8 @@ from kubesched_lint.engine.placing.together.spread import counted_nodes
 from kubesched_lint.engine.scenario.others.neighbours import others_selected
 from kubesched_lint.engine.scenario.others.running import matching_by_domain
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.topology import least_count
 
 
@@ -42,12 +42,12 @@ def first_stuck(it: Member, constraint: SpreadConstraint) -> Stuck | None:
     if any(True for _ in others_selected(it, selector)):
         return None
     counted = counted_nodes(it, constraint)
-    running = matching_by_domain(staying_beside_set(it.world), it.workload.namespace, selector, key, counted)
-    counts = {value: running.get(value, 0) for value in it.world.index.domains_with(key, counted)}
+    running = matching_by_domain(staying_beside_set(it.scenario), it.workload.namespace, selector, key, counted)
+    counts = {value: running.get(value, 0) for value in it.scenario.index.domains_with(key, counted)}
     before: list[str] = []
     for ordinal in range(it.replicas):
         claim, nodes = _held(it, ordinal)
-        here = [*it.world.index.domains_with(key, nodes)]
+        here = [*it.scenario.index.domains_with(key, nodes)]
         if not claim or len(here) != 1 or here[0] not in counts:
             return None
         least = least_count(constraint, counts.values())
@@ -68,7 +68,7 @@ def _fit_at_once(it: Member, constraint: SpreadConstraint, counts: dict[str, int
     left = dict.fromkeys(counts, 0)
     free = 0
     for ordinal in range(it.replicas):
-        here = [*it.world.index.domains_with(constraint.topology_key, _held(it, ordinal)[1])]
+        here = [*it.scenario.index.domains_with(constraint.topology_key, _held(it, ordinal)[1])]
         if len(here) == 1 and here[0] in left:
             left[here[0]] += 1
         else:
@@ -93,7 +93,7 @@ def _held(it: Member, ordinal: int) -> tuple[str, NodeSet]:
     """A bound claim of this pod, and the nodes that reach all its bound volumes."""
     found, name = it.usable, ""
     for claim in claims_of(it.workload, ordinal):
-        if bound_volume(it.world, it.workload.namespace, claim.name) is not None:
+        if bound_volume(it.scenario, it.workload.namespace, claim.name) is not None:
             name = name or claim.name
             found &= nodes_of_volume(it, Volume("claim", "persistentVolumeClaim", claim.name))
     return name, found

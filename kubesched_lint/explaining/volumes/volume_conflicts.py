@@ -8,16 +8,16 @@ from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import CSI_ZONES, ZONE
 from kubesched_lint.engine.model.pod import Volume
 from kubesched_lint.engine.model.storage import PersistentVolume
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import nodes_of_volume, storage_state
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.plugins import volume_zone
 from kubesched_lint.engine.scheduler.volume_reach import place_of, reachable
 
 
 def excluding_label(it: Member, volume: PersistentVolume) -> str:
     """Return the volume's own zone label that excludes a node which its node affinity allows; empty without one."""
-    left = reachable(volume, it.world.index) & it.usable
-    return next(volume_zone.excluding_labels(volume.name, lowest(left), storage_state(it.world)), "") if left else ""
+    left = reachable(volume, it.scenario.index) & it.usable
+    return next(volume_zone.excluding_labels(volume.name, lowest(left), storage_state(it.scenario)), "") if left else ""
 
 
 def where_it_is(it: Member, volume: PersistentVolume) -> str:
@@ -30,10 +30,10 @@ def where_it_is(it: Member, volume: PersistentVolume) -> str:
 
 def excluding_line(it: Member, volume: Volume) -> Path | None:
     """Return the first condition of the pod that no node meets which reaches a volume; None if none does alone."""
-    here = nodes_of_volume(it, volume, it.world.index.all)
+    here = nodes_of_volume(it, volume, it.scenario.index.all)
     conditions = [
         Requirement(k, "In", (v,), (*it.pod.path, "nodeSelector", k)) for k, v in it.pod.node_selector.items()
     ]
     terms = it.pod.required_node_terms or ()
     conditions += terms[0].expressions if len(terms) == 1 else ()
-    return next((r.path for r in conditions if r.path and here and not here & it.world.index.where(r)), None)
+    return next((r.path for r in conditions if r.path and here and not here & it.scenario.index.where(r)), None)

@@ -117,9 +117,9 @@ def _faults(card: Card) -> Iterator[CardError]:
 def _unmet(card: Card, rule: Rule, needs: set[tuple[str, str]]) -> Iterator[CardError]:
     """Yield a fault for each fact that expressions read although the card does not list it under ``needs``."""
     for need in sorted({need for need, _ in needs} - set(rule.needs)):
-        world = ", ".join(sorted(fact for wanted, fact in needs if wanted == need))
+        scenario = ", ".join(sorted(fact for wanted, fact in needs if wanted == need))
         wanted = ", ".join((*(n for n in rule.needs if n != "text"), need))
-        message = f"needs: {world} needs `{need}`: write needs: [{wanted}]"
+        message = f"needs: {scenario} needs `{need}`: write needs: [{wanted}]"
         yield CardError(card.path, card.front.line(("needs",)), message)
 
 

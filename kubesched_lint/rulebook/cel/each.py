@@ -69,19 +69,19 @@ def _volumes(view: View) -> Iterator[ItemPlace]:
 
 
 def _budgets(view: View) -> Iterator[ItemPlace]:
-    for budget in view.world.manifests.budgets:
+    for budget in view.scenario.manifests.budgets:
         ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
         yield ItemPlace(budget, ("metadata", "name"), budget.source, ref)
 
 
 def _autoscalers(view: View) -> Iterator[ItemPlace]:
-    for scaler in view.world.manifests.autoscalers:
+    for scaler in view.scenario.manifests.autoscalers:
         yield ItemPlace(scaler, ("metadata", "name"), scaler.source, scaler.ref)
 
 
 def _nodes(view: View) -> Iterator[ItemPlace]:
     """Yield the nodes: those of a sketch at their lines, those of kubectl's output at the whole file."""
-    cluster = view.world.cluster
+    cluster = view.scenario.cluster
     if cluster is not None:
         source: Source = cluster.source or _whole_file(cluster.path)
         for node in cluster.inventory.nodes:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.scenario.world import Member, World
+from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Evidence, Hazard, pattern, policy
 from kubesched_lint.rulebook.cel.each import EACH, variables
@@ -126,10 +126,10 @@ class _Compiled:
                     yield declared.needs, f"{struct}.{name}"
 
     def of_workload(self, it: Member, **params: object) -> Iterator[Hazard]:
-        yield from self._hazards(View(it.world, it.workload), params)
+        yield from self._hazards(View(it.scenario, it.workload), params)
 
-    def of_set(self, world: World, **params: object) -> Iterator[Hazard]:
-        yield from self._hazards(View(world), params)
+    def of_set(self, scenario: Scenario, **params: object) -> Iterator[Hazard]:
+        yield from self._hazards(View(scenario), params)
 
     def _hazards(self, view: View, params: Mapping[str, object]) -> Iterator[Hazard]:
         given = {name: _CONVERT.get(kind, _same)(params[name]) for name, kind in self._params.items()}
@@ -155,7 +155,7 @@ class _Compiled:
             if name == self._each.variable:
                 values[name] = show(place.thing, view)
             else:
-                values[name] = show(view.world if name == "cluster" else view.workload, view)
+                values[name] = show(view.scenario if name == "cluster" else view.workload, view)
         for expression in look.costly:
             expression.pay(values)
         return self._language.bind(values)

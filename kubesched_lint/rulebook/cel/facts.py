@@ -71,16 +71,16 @@ def _is_selected(selector: Selector | None, view: View) -> bool:
 
 
 def _namespace_labels(namespace: str, view: View) -> Mapping[str, str]:
-    known = view.world.namespaces.labels.get(namespace, {})
+    known = view.scenario.namespaces.labels.get(namespace, {})
     return {"kubernetes.io/metadata.name": namespace, **known}
 
 
 def _usable_zones(workload: Workload, view: View) -> Iterable[str]:
-    return sorted(domain_room(view.world.member(workload), ZONE).domains)
+    return sorted(domain_room(view.scenario.member(workload), ZONE).domains)
 
 
 def _domains(key: str, view: View) -> Iterable[str]:
-    return sorted(domain_room(view.world.member(_asked(view)), key).domains)
+    return sorted(domain_room(view.scenario.member(_asked(view)), key).domains)
 
 
 def _made_by(workload: Workload, view: View) -> str:
@@ -88,12 +88,12 @@ def _made_by(workload: Workload, view: View) -> str:
 
 
 def _budgets(workload: Workload, view: View) -> Iterable[Any]:
-    return budgets_of(view.world.member(workload))
+    return budgets_of(view.scenario.member(workload))
 
 
 def _most_replicas(workload: Workload, view: View) -> int:
-    scaler = view.world.member(workload).autoscaler
-    now = view.world.member(workload).replicas
+    scaler = view.scenario.member(workload).autoscaler
+    now = view.scenario.member(workload).replicas
     return now if scaler is None else max(now, scaler.max_replicas)
 
 
@@ -126,7 +126,7 @@ WORKLOAD_STRUCTS = (
                 "replicas",
                 INT,
                 "pods at the start: as written, else as running, within its autoscaler's bounds; 0 for a DaemonSet",
-                lambda w, v: v.world.member(w).replicas,
+                lambda w, v: v.scenario.member(w).replicas,
             ),
             Field(
                 "max_replicas",
@@ -139,7 +139,7 @@ WORKLOAD_STRUCTS = (
                 "autoscaled",
                 BOOL,
                 "whether a HorizontalPodAutoscaler sets its replicas",
-                lambda w, v: v.world.member(w).autoscaler is not None,
+                lambda w, v: v.scenario.member(w).autoscaler is not None,
                 needs="set",
             ),
             Field("strategy", STRING, "`RollingUpdate`, `Recreate` or `OnDelete`", lambda w, _: w.strategy.type),
@@ -158,7 +158,7 @@ WORKLOAD_STRUCTS = (
                 "usable_nodes",
                 INT,
                 "nodes that its pods can ever use, whatever other pods do",
-                lambda w, v: v.world.member(w).usable.bit_count(),
+                lambda w, v: v.scenario.member(w).usable.bit_count(),
                 needs="nodes",
             ),
             Field("usable_zones", STRINGS, "the zones of these nodes", _usable_zones, needs="nodes"),
@@ -166,7 +166,7 @@ WORKLOAD_STRUCTS = (
                 "running_pods",
                 INT,
                 "its pods in the snapshot",
-                lambda w, v: len(v.world.member(w).running_pods),
+                lambda w, v: len(v.scenario.member(w).running_pods),
                 needs="pods",
             ),
         ),
@@ -221,7 +221,7 @@ WORKLOAD_STRUCTS = (
                 "priority",
                 INT,
                 "its number; the default class's if absent; else 0",
-                lambda w, v: v.world.member(w).pod.priority or 0,
+                lambda w, v: v.scenario.member(w).pod.priority or 0,
                 needs="set",
             ),
             Field(
@@ -252,7 +252,7 @@ WORKLOAD_STRUCTS = (
                 "selects_itself",
                 BOOL,
                 "whether it selects pods of its own workload",
-                lambda t, v: v.world.member(_asked(v)).repels_itself(t.term),
+                lambda t, v: v.scenario.member(_asked(v)).repels_itself(t.term),
                 needs="set",
             ),
             Field(

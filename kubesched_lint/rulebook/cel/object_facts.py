@@ -26,12 +26,14 @@ from kubesched_lint.rulebook.cel.structs import (
 
 
 def _covered(budget: Any, view: View) -> Iterable[str]:
-    world = view.world
-    return sorted(str(w) for w in world.manifests.workloads if covers(budget, w.namespace, world.member(w).pod.labels))
+    scenario = view.scenario
+    return sorted(
+        str(w) for w in scenario.manifests.workloads if covers(budget, w.namespace, scenario.member(w).pod.labels)
+    )
 
 
-def _cluster_zones(world: Any, view: View) -> Iterable[str]:
-    nodes = () if world.cluster is None else world.cluster.inventory.nodes
+def _cluster_zones(scenario: Any, view: View) -> Iterable[str]:
+    nodes = () if scenario.cluster is None else scenario.cluster.inventory.nodes
     return sorted({node.labels[ZONE] for node in nodes if ZONE in node.labels})
 
 

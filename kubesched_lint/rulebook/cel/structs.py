@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 Uses = Mapping[str, frozenset[str]]
 """CelType → the fields that an expression reads."""
@@ -24,7 +24,7 @@ INT64 = (1 << 63) - 1
 class View(NamedTuple):
     """The context of a fact; ``workload`` is the one under check, or None."""
 
-    world: World
+    scenario: Scenario
     workload: Workload | None = None
 
 

@@ -142,7 +142,7 @@ class EvictablePods:
         A deleted pod opens other nodes if anti-affinity involves it; a drain also opens the drained node to pods that
         may be bound there.
         """
-        yield from (bound.pod for bound in self._simulated.going)
+        yield from (bound.pod for bound in self._simulated.to_be_deleted)
         simulated, pod = self._simulated, self._simulated.pods[number]
         if not simulated.deletes(event):
             return

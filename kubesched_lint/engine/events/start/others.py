@@ -32,9 +32,9 @@ def where(groups: Iterable[Alike]) -> NodeSet:
 
 def staying(simulated: SimulatedSet, group: Alike) -> NodeSet:
     """Return the nodes with a pod of a group that does not terminate, and that no controller of the set deletes."""
-    if group.terminating or not simulated.going:
+    if group.terminating or not simulated.to_be_deleted:
         return EMPTY if group.terminating else group.nodes
-    going, pairs = frozenset(simulated.going), zip(group.bound, group.positions, strict=True)
+    going, pairs = frozenset(simulated.to_be_deleted), zip(group.bound, group.positions, strict=True)
     return of([position for bound, position in pairs if bound not in going])
 
 

@@ -74,7 +74,9 @@ def _uncounted(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[str]
         if _is_resized(simulated.member(i)):
             whose = simulated.workloads[i]
             yield f"where the pods of {whose} leave room: those of one template have different requests"
-        name = next((f"{b.namespace}/{b.name}" for b in simulated.going if _concerns(simulated.member(i), b)), "")
+        name = next(
+            (f"{b.namespace}/{b.name}" for b in simulated.to_be_deleted if _concerns(simulated.member(i), b)), ""
+        )
         if name:
             yield f"pod {name}, of a workload whose new pods the API server refuses, may be taken away"
 
@@ -111,7 +113,7 @@ def _concerns(member: SimulatedMember, bound: BoundPod) -> bool:
 
 def _missed(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Yield (member, name of a terminating pod that its pods must be near): the result depends on which is faster."""
-    for bound in simulated.leaving:
+    for bound in simulated.terminating_of_others:
         for i in members:
             pod = simulated.pods[i]
             if pod.required_affinity and simulated.draws(bound.pod, pod):
@@ -120,9 +122,9 @@ def _missed(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tuple[i
 
 def _overlooked(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tuple[int, str]]:
     """Yield (member, name of a terminating pod): they repel each other, and the hints may miss its end."""
-    for i in members if simulated.leaving else ():
+    for i in members if simulated.terminating_of_others else ():
         pod = simulated.pods[i]
-        for bound in simulated.leaving:
+        for bound in simulated.terminating_of_others:
             if repels_unseen(simulated, pod, bound.pod):
                 yield i, f"{bound.namespace}/{bound.name}"
 

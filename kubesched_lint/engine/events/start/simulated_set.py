@@ -74,13 +74,13 @@ class SimulatedSet(Struct, frozen=True, dict=True):
     decisions: Mapping[int, Decision] = field(default_factory=dict)
     """By place in ``workloads``: where the API server creates no pod, or it is unknown whether it does."""
 
-    leaving: tuple[BoundPod, ...] = ()
+    terminating_of_others: tuple[BoundPod, ...] = ()
     """Pods of others that terminate."""
-    ending: tuple[BoundPod, ...] = ()
+    terminating: tuple[BoundPod, ...] = ()
     """Pods of the set that terminate: their controllers make others when they are gone."""
-    lingering: tuple[NodeSet, ...] = ()
+    kept_on: tuple[NodeSet, ...] = ()
     """Per workload: nodes that its new pods may not use, but where its pods may stand since before they changed."""
-    going: tuple[BoundPod, ...] = ()
+    to_be_deleted: tuple[BoundPod, ...] = ()
     """Pods of others that a controller of the set may delete and not recreate (see ``created``)."""
     returning: Mapping[int, tuple[Pod, ...]] = field(default_factory=dict)
     """By place: pods that ran before, with volumes, and whose successors are all that the workload wants now."""
@@ -141,7 +141,7 @@ class SimulatedSet(Struct, frozen=True, dict=True):
         return replace(
             self._among(kept),
             objects=replace(self.objects, pods=(*self.objects.pods, *staying)),
-            going=tuple(
+            to_be_deleted=tuple(
                 b for i in sorted(self.refused) if self.member(i).may_lose_pods for b in self.running.get(i, ())
             ),
         )
@@ -219,7 +219,7 @@ class SimulatedSet(Struct, frozen=True, dict=True):
     def usable(self) -> tuple[int, ...]:
         """Per workload: the nodes where its pods may ever be."""
         found = tuple(map(self._open, self.workloads, self.pods))
-        return tuple(map(or_, found, self.lingering)) if self.lingering else found
+        return tuple(map(or_, found, self.kept_on)) if self.kept_on else found
 
     def _open(self, workload: Workload, pod: Pod) -> NodeSet:
         found = static_feasible(pod, self.index)

@@ -48,7 +48,7 @@ from kubesched_lint.engine.scenario.gangs import (
     live_groups,
     may_evict,
 )
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.binding import placed
 from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
 
@@ -58,15 +58,15 @@ _GROUPS = ("resources", "host ports", "anti-affinity")
 """The conditions of the integer programme that other pods cannot weaken."""
 
 
-@once_per_world
-def answers(world: World) -> tuple[Answer, ...]:
+@once_per_scenario
+def answers(scenario: Scenario) -> tuple[Answer, ...]:
     """The answer about every gang of the manifests."""
-    return tuple(_answer(gang, world) for gang in gangs_of(world))
+    return tuple(_answer(gang, scenario) for gang in gangs_of(scenario))
 
 
-def _answer(gang: Gang, world: World) -> Answer:
+def _answer(gang: Gang, scenario: Scenario) -> Answer:
     pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
-    beyond = _beyond(gang, world) or ("" if len(pods) == len(gang.members) else _UNSCHEDULED)
+    beyond = _beyond(gang, scenario) or ("" if len(pods) == len(gang.members) else _UNSCHEDULED)
     if beyond or not gang.pods:
         return Answer(UNKNOWN, gang, reason=beyond or "no pod is created")
     if gang.at_once < gang.needed:
@@ -76,42 +76,42 @@ def _answer(gang: Gang, world: World) -> Answer:
         for it, pod in zip(gang.members, pods, strict=True)
         for number in range(it.replicas)
     ]
-    if not world.pools and (_are_independent(waiting, world) or _always_have_room(gang, waiting, world)):
-        places = _filled(gang, waiting, world)
+    if not scenario.pools and (_are_independent(waiting, scenario) or _always_have_room(gang, waiting, scenario)):
+        places = _filled(gang, waiting, scenario)
         if places:
             return Answer(CERTAIN, gang, len(places), places)
-    most = _most(gang, pods, world)
+    most = _most(gang, pods, scenario)
     if most < gang.needed:
-        return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, world))
-    if world.pools:
+        return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, scenario))
+    if scenario.pools:
         return Answer(UNKNOWN, gang, most, reason="it is not known which nodes pools add for a group")
     owners = {pod: owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
-    return _followed(gang, waiting, owners, world, most)
+    return _followed(gang, waiting, owners, scenario, most)
 
 
-def _beyond(gang: Gang, world: World) -> str:
+def _beyond(gang: Gang, scenario: Scenario) -> str:
     """Return why this module does not follow a gang; empty if it does."""
-    if may_evict(gang, world) and PREEMPTION in enabled_gates(world):
+    if may_evict(gang, scenario) and PREEMPTION in enabled_gates(scenario):
         return f"with {PREEMPTION} it may evict running pods as a whole"
     if not gang.has_one_scheduler:
         return SCHEDULERS
-    if (gang.group.namespace, gang.group.name) in live_groups(world):
+    if (gang.group.namespace, gang.group.name) in live_groups(scenario):
         return "pods of it are in the cluster already"
-    return next(filter(None, (_beyond_of(it, world) for it in gang.members)), "")
+    return next(filter(None, (_beyond_of(it, scenario) for it in gang.members)), "")
 
 
-def _beyond_of(it: Member, world: World) -> str:
+def _beyond_of(it: Member, scenario: Scenario) -> str:
     if it.workload.kind in ("DaemonSet", "CronJob"):
         return f"a {it.workload.kind} has pods in it"
     if it.workload.claim_templates:
         return f"claims of {it.workload} may pin its pods to nodes"
-    if needs_devices(it.workload.pod, it.world) and (which_matters(it.world) or shares_claims(it.world)):
+    if needs_devices(it.workload.pod, it.scenario) and (which_matters(it.scenario) or shares_claims(it.scenario)):
         return f"it is not known which devices pods of {it.workload} get"
     if it.running_pods:
         return f"pods of {it.workload} run already"
     if not it.is_created:
         return f"it is not known which pods of {it.workload} the API server creates"
-    unknown = it.usable & world.index.unknown_resources
+    unknown = it.usable & scenario.index.unknown_resources
     return f"some nodes that {it.workload} may use declare no resources" if unknown else ""
 
 
@@ -125,27 +125,27 @@ def _pod(it: Member, gang: Gang) -> Pod | None:
     return None if gates or pod.node_name or pod.volumes else pod
 
 
-def _most(gang: Gang, pods: Sequence[Pod], world: World) -> int:
+def _most(gang: Gang, pods: Sequence[Pod], scenario: Scenario) -> int:
     """The most pods that any placement can take, by necessary conditions."""
     best = 0
-    for among in domains(gang, world):
+    for among in domains(gang, scenario):
         demands = [
             Demand(it.workload, with_enforced_constraints(pod), it.replicas, it.usable & among)
             for it, pod in zip(gang.members, pods, strict=True)
             if it.usable & among and it.replicas
         ]
-        best = max(best, most_placeable(world, demands, _GROUPS) if demands else 0)
+        best = max(best, most_placeable(scenario, demands, _GROUPS) if demands else 0)
     return best
 
 
-def _always_have_room(gang: Gang, waiting: Sequence[BoundPod], world: World) -> bool:
+def _always_have_room(gang: Gang, waiting: Sequence[BoundPod], scenario: Scenario) -> bool:
     """Whether the others of the group can never fill all nodes of a pod, in one domain at least."""
     counts = Counter(bound.pod for bound in waiting)
     pods = list(counts.items())
-    state = at_rest(world).state
+    state = at_rest(scenario).state
     if not all(_takes_room_only(pod, state) for pod, _ in pods):
         return False
-    return any(all(_stays_open(pod, pods, among, state) for pod, _ in pods) for among in domains(gang, world))
+    return any(all(_stays_open(pod, pods, among, state) for pod, _ in pods) for among in domains(gang, scenario))
 
 
 def _takes_room_only(pod: Pod, state: ClusterState) -> bool:
@@ -169,20 +169,20 @@ def _stays_open(pod: Pod, pods: Sequence[tuple[Pod, int]], among: NodeSet, state
     return min(closed, sum(count for _, count in others)) < len(feasible)
 
 
-def _are_independent(waiting: Sequence[BoundPod], world: World) -> bool:
+def _are_independent(waiting: Sequence[BoundPod], scenario: Scenario) -> bool:
     """Whether the pods are equal and each takes room on its own node only: no order or choice changes how many fit."""
     pod = waiting[0].pod
     if pod.required_affinity or pod.spread or pod.volumes or not all(same_values(bound.pod, pod) for bound in waiting):
         return False
     keys = {term.topology_key for term in pod.required_anti_affinity}
-    return all(nodes.bit_count() == 1 for key in keys for nodes in world.index.domains(key).values())
+    return all(nodes.bit_count() == 1 for key in keys for nodes in scenario.index.domains(key).values())
 
 
-def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
+def _filled(gang: Gang, waiting: Sequence[BoundPod], scenario: Scenario) -> Places:
     """Return where independent pods go, enough of them; every course fills a domain as far. Empty if too few fit."""
-    state = at_rest(world).state
+    state = at_rest(scenario).state
     names = state.index.names
-    for among in domains(gang, world):
+    for among in domains(gang, scenario):
         queue = [Copies(bound.pod, None, 1, name=bound.name) for bound in waiting]
         with state.undone():
             found = Placing(queue, state, choose=lowest, among=among).run().placed
@@ -192,11 +192,11 @@ def _filled(gang: Gang, waiting: Sequence[BoundPod], world: World) -> Places:
 
 
 def _followed(
-    gang: Gang, waiting: Sequence[BoundPod], owners: Mapping[Pod, Selector | None], world: World, most: int
+    gang: Gang, waiting: Sequence[BoundPod], owners: Mapping[Pod, Selector | None], scenario: Scenario, most: int
 ) -> Answer:
     """The answer by the scheduler's own courses, and by a search for any placement."""
-    state = at_rest(world).state
-    gates = {*enabled_gates(world), GROUPS, GANGS}
+    state = at_rest(scenario).state
+    gates = {*enabled_gates(scenario), GROUPS, GANGS}
     group = replace(gang.group, min_count=gang.needed)
     steps = min(work.share(0, 2), MOST_STEPS // 8)
     found = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
@@ -206,15 +206,15 @@ def _followed(
         return Answer(UNKNOWN, gang, most, enough, reason=_CUT)
     if missed is None:
         return Answer(CERTAIN, gang, most, enough)
-    placement = enough or work.tried(lambda: any_placement(gang, waiting, state, world), ())
+    placement = enough or work.tried(lambda: any_placement(gang, waiting, state, scenario), ())
     if not placement:
         return Answer(UNKNOWN, gang, most, missed=missed, reason="no placement of enough pods was found")
     return Answer(MAY_MISS, gang, most, placement, missed)
 
 
-def any_placement(gang: Gang, waiting: Sequence[BoundPod], state: ClusterState, world: World) -> Places:
+def any_placement(gang: Gang, waiting: Sequence[BoundPod], state: ClusterState, scenario: Scenario) -> Places:
     """Return (pod, node) of enough pods, by the filters alone and in the given order; empty if there is none."""
-    for among in domains(gang, world):
+    for among in domains(gang, scenario):
         with state.undone():
             search = _Placement(gang.needed, waiting, among, state)
             found = search.place(0, ())

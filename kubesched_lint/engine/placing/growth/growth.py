@@ -31,26 +31,26 @@ from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.devices.devices import lacks_devices
 from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.pools.offers import NodeOffer
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.binding import bind, placed
 from kubesched_lint.engine.scheduler.framework import diagnose, message, static_feasible
 from kubesched_lint.engine.scheduler.placement import Placer
 
 
-@once_per_world
-def growth_plan(world: World) -> Plan:
+@once_per_scenario
+def growth_plan(scenario: Scenario) -> Plan:
     """The nodes that the pools add for the set, and the verdict on each workload. Empty without pools."""
-    return planned_growth(world, 1)
+    return planned_growth(scenario, 1)
 
 
-def planned_growth(world: World, seed: int) -> Plan:
+def planned_growth(scenario: Scenario, seed: int) -> Plan:
     """``growth_plan`` with the scheduler's random choices taken from ``seed``."""
-    if not world.pools or world.cluster is None:
+    if not scenario.pools or scenario.cluster is None:
         return Plan()
-    wanted = pods_of_the_set(world.without_pools)
+    wanted = pods_of_the_set(scenario.without_pools)
     if wanted > MOST_PODS_TRIED:
         return Plan(skipped=f"growth is planned for at most {MOST_PODS_TRIED:,} pods; these manifests make {wanted:,}")
-    return _Growth(world, seed).plan()
+    return _Growth(scenario, seed).plan()
 
 
 class _Share(Struct):
@@ -72,18 +72,18 @@ class _Share(Struct):
 class _Growth:
     """The search: a state of nodes that exist, nodes added so far, and spares that could be added next."""
 
-    def __init__(self, world: World, seed: int) -> None:
-        self.world = world
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario = scenario
         self.seed = seed
-        now = world.without_pools
+        now = scenario.without_pools
         self.objects: Inventory = lasting_state(now).objects
         self.real: tuple[Node, ...] = now.index.nodes
         self.placed: list[tuple[Pod, str]] = []
         self.shares: dict[Workload, _Share] = {}
         self.new: dict[str, NodeOffer] = {}
         self.nodes: dict[str, Node] = {}
-        self.limits = {name: dict(left) for name, left in world.potential.limits.items()}
-        self.stocks = stocks_of(world.potential.offers)
+        self.limits = {name: dict(left) for name, left in scenario.potential.limits.items()}
+        self.stocks = stocks_of(scenario.potential.offers)
         self.machines: Sequence[NodeCandidates] = [*{stock.machine: stock for stock in self.stocks}.values()]
         """One stock of each machine."""
         self.groups = groups_of(self.stocks)
@@ -114,7 +114,7 @@ class _Growth:
             tuple(
                 self._verdict(share)
                 for share in self.shares.values()
-                if not (share.left and lacks_devices(share.workload.pod, self.world))
+                if not (share.left and lacks_devices(share.workload.pod, self.scenario))
             ),
             self.limits,
             tuple(self.placed),
@@ -122,7 +122,7 @@ class _Growth:
 
     def _today(self) -> None:
         """Place pods on the existing nodes as kube-scheduler would, and share out those that are left."""
-        now = self.world.without_pools
+        now = self.scenario.without_pools
         state = lasting_state(now)
         with state.undone():
             queue = [*created_pods(now)]
@@ -167,7 +167,7 @@ class _Growth:
 
     def _variants(self, pod: Pod) -> Sequence[PodVariant]:
         """Variants of the pod with preferences as requirements (see ``preferences``); none without a Karpenter pool."""
-        has_karpenter = any(pool.maker == KARPENTER for pool in self.world.pools)
+        has_karpenter = any(pool.maker == KARPENTER for pool in self.scenario.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
     def _placed_as(self, variant: PodVariant, one: Queued, *, only_karpenter: bool = False) -> bool:
@@ -260,7 +260,7 @@ class _Growth:
 
     def _domains(self, key: str) -> int:
         if key not in self.domains:
-            labels = (offer.template.labels for offer in self.world.potential.offers)
+            labels = (offer.template.labels for offer in self.scenario.potential.offers)
             self.domains[key] = len({here[key] for here in labels if key in here})
         return self.domains[key]
 
@@ -302,7 +302,7 @@ class _Growth:
         self.state = self._state(nodes, [stock.offer for stock in stocks])
 
     def _state(self, nodes: Sequence[Node], spares: Iterable[NodeOffer] = ()) -> ClusterState:
-        version, index = self.world.premises.kubernetes_version, NodeIndex(nodes, self.world.device_resources)
+        version, index = self.scenario.premises.kubernetes_version, NodeIndex(nodes, self.scenario.device_resources)
         state = ClusterState(index, self.objects, kubernetes_version=version)
         for position, offer in enumerate((*self.new.values(), *spares), len(self.real)):
             for daemon in offer.daemons:  # each is one object on all nodes, so that the state finds its class at once
@@ -343,9 +343,9 @@ class _Growth:
         """Whether resources are insufficient only by an estimate of what some machine offers."""
         if "Insufficient" not in share.message:
             return False
-        world = self.world
-        names = world.index.names_of(world.member(share.workload).usable & ~world.today)
-        return any(world.potential.by_name[name].template.shape.most is not None for name in names)
+        scenario = self.scenario
+        names = scenario.index.names_of(scenario.member(share.workload).usable & ~scenario.today)
+        return any(scenario.potential.by_name[name].template.shape.most is not None for name in names)
 
 
 def _added(offers: Iterable[NodeOffer]) -> Iterator[Added]:

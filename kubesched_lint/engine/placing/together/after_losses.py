@@ -25,7 +25,7 @@ from kubesched_lint.engine.placing.together.joint import (
     packed,
 )
 from kubesched_lint.engine.placing.together.problem import Demand, NodeClass, Problem
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 Losses = Mapping[str, NodeSet]
 """What may be lost, by name."""
@@ -72,39 +72,39 @@ class _Confined(Struct, frozen=True):
         return wanted - min(packed(sizes, room), node_by_node), wanted
 
 
-@once_per_world
-def short_after_losses(world: World) -> tuple[Short, ...]:
+@once_per_scenario
+def short_after_losses(scenario: Scenario) -> tuple[Short, ...]:
     """Return what the loss of a node, and of a zone, leaves short; nothing where pools may add nodes."""
-    if world.pools:
+    if scenario.pools:
         return ()
-    found = (_worst(world, event, losses) for event, losses in _losses(world).items())
+    found = (_worst(scenario, event, losses) for event, losses in _losses(scenario).items())
     return tuple(short for short in found if short is not None)
 
 
-def _losses(world: World) -> Mapping[str, Losses]:
-    index = world.index
+def _losses(scenario: Scenario) -> Mapping[str, Losses]:
+    index = scenario.index
     zones = index.domains(ZONE)
     found: dict[str, Losses] = {"node-loss": {name: 1 << position for position, name in enumerate(index.names)}}
     return {**found, "zone-loss": zones} if len(zones) > 1 else found
 
 
-def _worst(world: World, event: str, losses: Losses) -> Short | None:
+def _worst(scenario: Scenario, event: str, losses: Losses) -> Short | None:
     """Return what is short after most of the losses, and of such cases the one with the most waiting pods."""
-    found = chain.from_iterable(_of(confined, event, losses) for confined in _confined(world))
+    found = chain.from_iterable(_of(confined, event, losses) for confined in _confined(scenario))
     return max(found, key=lambda short: (len(short.lost), short.waiting), default=None)
 
 
-@once_per_world
-def _confined(world: World) -> Sequence[_Confined]:
+@once_per_scenario
+def _confined(scenario: Scenario) -> Sequence[_Confined]:
     """Return the demands by the nodes to which they are confined; none where the set is too large without a loss.
 
     Of very many workloads on very many kinds of nodes, or with very many resources, nothing is told.
     """
-    resources = {name for d in demands_of(world) for name in d.pod.requests}
-    if len(resources) * len(demands_of(world)) > MOST_VARIABLES:
+    resources = {name for d in demands_of(scenario) for name in d.pod.requests}
+    if len(resources) * len(demands_of(scenario)) > MOST_VARIABLES:
         return ()
-    demands = [d for d in demands_of(world) if d.workload.kind != "Pod" and fits_alone(world, d)]
-    problem = Problem(world, [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled])
+    demands = [d for d in demands_of(scenario) if d.workload.kind != "Pod" and fits_alone(scenario, d)]
+    problem = Problem(scenario, [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled])
     if overfull(problem) is not None:
         return ()
     found = []

@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY
 from kubesched_lint.engine.model.pod import PodAffinityTerm, profile_of
 from kubesched_lint.engine.placing.limits import MOST_PAIRS
 from kubesched_lint.engine.placing.together.problem import Demand
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 
 class Crowd(Struct, frozen=True):
@@ -24,7 +24,7 @@ class Crowd(Struct, frozen=True):
     domains: int
 
 
-def crowded(world: World, demands: Sequence[Demand]) -> Crowd | None:
+def crowded(scenario: Scenario, demands: Sequence[Demand]) -> Crowd | None:
     """Return three or more that exclude one another and need more domains than they can use; None if none are found.
 
     Of two, anti-affinity-symmetry says which keeps which away.
@@ -32,15 +32,15 @@ def crowded(world: World, demands: Sequence[Demand]) -> Crowd | None:
     group: it looks among the workloads that one term selects, the most demanding first, and at a bounded number of
     pairs.
     """
-    if world.pools:
+    if scenario.pools:
         return None
-    found = _Crowds(world, demands)
+    found = _Crowds(scenario, demands)
     return next(filter(None, (found.around(demand, term) for demand, term in found.terms())), None)
 
 
 class _Crowds:
-    def __init__(self, world: World, demands: Sequence[Demand]) -> None:
-        self._world = world
+    def __init__(self, scenario: Scenario, demands: Sequence[Demand]) -> None:
+        self._scenario = scenario
         self._of = {d.workload: d for d in demands if self._asks_others(d)}
         self._left = MOST_PAIRS
 
@@ -51,7 +51,7 @@ class _Crowds:
         InterPodAffinity puts its pods beside any.
         """
         is_filtered = "InterPodAffinity" in profile_of(demand.pod).filters
-        return is_filtered and not self._world.member(demand.workload).running_pods
+        return is_filtered and not self._scenario.member(demand.workload).running_pods
 
     def terms(self) -> Iterator[tuple[Demand, PodAffinityTerm]]:
         """Yield the terms that keep a workload from others, each of a namespace once."""
@@ -66,7 +66,7 @@ class _Crowds:
     def around(self, demand: Demand, term: PodAffinityTerm) -> Crowd | None:
         """Return a crowd of a demand and those that its term selects."""
         key = term.topology_key
-        selected = islice(self._world.member(demand.workload).selected_workloads(term), self._left)
+        selected = islice(self._scenario.member(demand.workload).selected_workloads(term), self._left)
         others = [self._of[one] for one in selected if one in self._of and one is not demand.workload]
         self._left -= 1 + len(others)
         members = [demand]
@@ -82,10 +82,10 @@ class _Crowds:
 
     def _counted(self, members: Sequence[Demand], key: str) -> Crowd | None:
         nodes = reduce(or_, (member.nodes for member in members), EMPTY)
-        if nodes & ~self._world.index.with_key(key):
+        if nodes & ~self._scenario.index.with_key(key):
             return None  # pods on a node without the label exclude nobody
         needed = sum(self._needed(member, key) for member in members)
-        domains = len(self._world.index.domains_with(key, nodes))
+        domains = len(self._scenario.index.domains_with(key, nodes))
         if needed <= domains:
             return None
         return Crowd(tuple(one for one in self._of.values() if one in members), needed, domains)
@@ -97,7 +97,7 @@ class _Crowds:
         """Whether no two of their pods may be in one domain: a term of either is enough."""
         self._left -= 1
         return any(
-            term.topology_key == key and self._world.member(holder.workload).surely_selects(term, whom.workload)
+            term.topology_key == key and self._scenario.member(holder.workload).surely_selects(term, whom.workload)
             for holder, whom in ((one, other), (other, one))
             for term in holder.pod.required_anti_affinity
         )

@@ -32,7 +32,7 @@ from kubesched_lint.engine.placing.trial import each_trial
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.applying.phases import is_hook
 from kubesched_lint.engine.scenario.others.room import most_apart
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 T = TypeVar("T")
@@ -57,34 +57,34 @@ class Impossible(Struct, frozen=True):
     """Whether two workloads conflict only by a host port: hostport-cross-workload reports that."""
 
 
-@once_per_world
-def demands_of(world: World) -> tuple[Demand, ...]:
+@once_per_scenario
+def demands_of(scenario: Scenario) -> tuple[Demand, ...]:
     """The demand of every workload whose pods stay; a DaemonSet wants one pod per usable node.
 
     The Pod of a hook does not count, as a Job does not: it may have ended before others begin, or come after them.
     """
-    return tuple(_demands(world))
+    return tuple(_demands(scenario))
 
 
-def _demands(world: World) -> Iterator[Demand]:
-    twice = _defined_twice(world.manifests)
-    for workload in world.manifests.workloads:
+def _demands(scenario: Scenario) -> Iterator[Demand]:
+    twice = _defined_twice(scenario.manifests)
+    for workload in scenario.manifests.workloads:
         if twice and identity(workload) in twice:
             continue  # one object in several variants, perhaps overlays: it is unknown which one is deployed
-        if not world.member(workload).is_created:
+        if not scenario.member(workload).is_created:
             continue
-        usable = world.member(workload).usable
+        usable = scenario.member(workload).usable
         if workload.kind == "DaemonSet":
-            usable &= world.today  # on potential nodes their room is already deducted
+            usable &= scenario.today  # on potential nodes their room is already deducted
             count = usable.bit_count()
         elif workload.stays and not (workload.kind == "Pod" and is_hook(workload.annotations)):
-            count = world.member(workload).replicas
+            count = scenario.member(workload).replicas
         else:
             continue
-        pod = _as_it_may_stand(world.member(workload), usable)
+        pod = _as_it_may_stand(scenario.member(workload), usable)
         if pod is None or pod.scheduling_gates or pod.node_name:
             continue
-        if count and usable and not usable & world.index.unknown_resources:
+        if count and usable and not usable & scenario.index.unknown_resources:
             yield Demand(workload, with_enforced_constraints(pod), count, usable)
 
 
@@ -98,7 +98,7 @@ def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
         return pod
     if not stays(it, running):
         return pod
-    at = (it.world.index.positions.get(bound.node, -1) for bound in running if bound.node)
+    at = (it.scenario.index.positions.get(bound.node, -1) for bound in running if bound.node)
     if not all(position >= 0 and usable >> position & 1 for position in at):
         return None
     if any(b.pod.requests != pod.requests or b.pod.host_ports != pod.host_ports for b in running):
@@ -115,36 +115,36 @@ def _defined_twice(manifests: Inventory) -> frozenset[object]:
     return frozenset(one for one, count in written.items() if count > 1)
 
 
-@once_per_world
-def contradictions(world: World) -> tuple[Impossible, ...]:
+@once_per_scenario
+def contradictions(scenario: Scenario) -> tuple[Impossible, ...]:
     """The first few small sets of workloads that cannot all run together, although each could alone."""
-    return tuple(impossible(world))
+    return tuple(impossible(scenario))
 
 
-def impossible(world: World) -> Iterator[Impossible]:
+def impossible(scenario: Scenario) -> Iterator[Impossible]:
     """Yield the first few small sets of workloads that cannot all run together, although each could alone.
 
     Those of kube-scheduler alone come first: they are proven, whatever another scheduler does with its pods.
     """
-    demands = [d for d in demands_of(world) if fits_alone(world, d)]
+    demands = [d for d in demands_of(scenario) if fits_alone(scenario, d)]
     if not demands:
         return
     sure = [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled]
     reported: list[Impossible] = []
     if len(sure) < len(demands):
-        yield from _impossible(Problem(world, sure), reported)
+        yield from _impossible(Problem(scenario, sure), reported)
     if len(reported) < SHOWN:
-        yield from _impossible(Problem(world, demands), reported)
+        yield from _impossible(Problem(scenario, demands), reported)
 
 
 def _impossible(problem: Problem, reported: list[Impossible]) -> Iterator[Impossible]:
     """Yield sets for causes that are not ``reported`` yet."""
-    world = problem.world
+    scenario = problem.scenario
     for _ in range(MOST_ROUNDS):
         demands = problem.demands
         culprits = overfull(problem)
-        if culprits is None and 1 < len(demands) <= MOST_SOLVED and not _seen_to_fit(world):
-            culprits = _smallest(world, demands)
+        if culprits is None and 1 < len(demands) <= MOST_SOLVED and not _seen_to_fit(scenario):
+            culprits = _smallest(scenario, demands)
         if culprits is None:
             return
         # A single workload that cannot run even alone proves nothing about the others.
@@ -163,23 +163,23 @@ def _has_the_cause_of(found: Impossible, known: Impossible) -> bool:
     return found.because == known.because and any(demand.workload in ours for demand in known.demands)
 
 
-def _seen_to_fit(world: World) -> bool:
+def _seen_to_fit(scenario: Scenario) -> bool:
     """Whether a trial found a place for every pod: then no contradiction exists, and the solver is not loaded."""
-    if world.pools or world.index.unknown_resources or pods_of_the_set(world) > MOST_PODS_TRIED:
+    if scenario.pools or scenario.index.unknown_resources or pods_of_the_set(scenario) > MOST_PODS_TRIED:
         return False
-    return not all(one.left for one in each_trial(world))
+    return not all(one.left for one in each_trial(scenario))
 
 
-def fits_alone(world: World, demand: Demand) -> bool:
+def fits_alone(scenario: Scenario, demand: Demand) -> bool:
     """Whether the workload passes the bounds of the rules on single workloads, which report it otherwise."""
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
         return True
-    if workload in blocked_affinities(world) or most_apart(world.member(workload), count) < count:
+    if workload in blocked_affinities(scenario) or most_apart(scenario.member(workload), count) < count:
         return False
     for constraint in demand.pod.spread:
         if constraint.is_hard:
-            bound = spread_room(world.member(workload), constraint)
+            bound = spread_room(scenario.member(workload), constraint)
             if bound is not None and bound.total < count:
                 return False
     return True
@@ -206,7 +206,7 @@ def overfull(problem: Problem) -> Impossible | None:
 
 def _crowded(problem: Problem) -> Impossible | None:
     """Workloads that exclude one another from more domains than there are; None without them."""
-    found = crowded(problem.world, problem.demands)
+    found = crowded(problem.scenario, problem.demands)
     if found is None:
         return None
     wanted = sum(demand.count for demand in found.demands)
@@ -220,7 +220,7 @@ def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -
     """
     every = reduce(or_, problem.totals, EMPTY)
     asked = [sum(amounts) for amounts in zip(*problem.totals.values(), strict=True)]
-    taken = problem.returning(problem.world.index.all)
+    taken = problem.returning(problem.scenario.index.all)
     whole = [sum(max(c.room[r], 0) * c.size for c in problem.classes) - taken[r] for r in range(len(asked))]
 
     def has_room(nodes: NodeSet) -> bool:
@@ -291,32 +291,32 @@ def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, r
     return Impossible(chosen, wanted, placed, (because,), is_by_requests=name != PODS)
 
 
-def _smallest(world: World, demands: Sequence[Demand]) -> Impossible | None:
+def _smallest(scenario: Scenario, demands: Sequence[Demand]) -> Impossible | None:
     """The set, reduced until the contradiction needs every workload and every group of conditions; None without one."""
-    if not _contradicts(world, demands, GROUPS):
+    if not _contradicts(scenario, demands, GROUPS):
         return None
     kept = list(demands)
     for demand in demands:
         rest = [d for d in kept if d is not demand]
-        if rest and _contradicts(world, rest, GROUPS):
+        if rest and _contradicts(scenario, rest, GROUPS):
             kept = rest
     groups = list(GROUPS)
     for group in GROUPS:
         fewer = [g for g in groups if g != group]
-        if _contradicts(world, kept, fewer):
+        if _contradicts(scenario, kept, fewer):
             groups = fewer
     wanted = sum(d.count for d in kept)
-    placed = _placeable(Problem(world, kept), groups)
+    placed = _placeable(Problem(scenario, kept), groups)
     return Impossible(tuple(kept), wanted, placed, tuple(groups), is_by_requests="resources" in groups)
 
 
-def _contradicts(world: World, demands: Sequence[Demand], groups: Sequence[str]) -> bool:
-    return _placeable(Problem(world, demands), groups) < sum(d.count for d in demands)
+def _contradicts(scenario: Scenario, demands: Sequence[Demand], groups: Sequence[str]) -> bool:
+    return _placeable(Problem(scenario, demands), groups) < sum(d.count for d in demands)
 
 
-def most_placeable(world: World, demands: Sequence[Demand], groups: Sequence[str]) -> int:
+def most_placeable(scenario: Scenario, demands: Sequence[Demand], groups: Sequence[str]) -> int:
     """Return an upper bound of the pods of these demands that can run together, whatever else runs or not."""
-    return _placeable(Problem(world, demands), groups)
+    return _placeable(Problem(scenario, demands), groups)
 
 
 def _placeable(problem: Problem, groups: Sequence[str]) -> int:

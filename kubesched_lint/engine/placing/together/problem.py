@@ -18,7 +18,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.capacity import stands_alone
 
 if TYPE_CHECKING:
@@ -51,18 +51,18 @@ class NodeClass(Struct, frozen=True):
 class Problem:
     """Demands on classes of nodes; conditions are grouped, so that a proof can leave groups out."""
 
-    def __init__(self, world: World, demands: Sequence[Demand]) -> None:
-        self.world = world
+    def __init__(self, scenario: Scenario, demands: Sequence[Demand]) -> None:
+        self.scenario = scenario
         self.demands = tuple(demands)
         named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
-        self._devices = _device_groups(world, self.demands)
+        self._devices = _device_groups(scenario, self.demands)
         self._groups = self._devices.groups if self._devices is not None else ()
         self.resources = (PODS, *sorted(named), *(f"devices of class {group[0]}" for group in self._groups))
         self._requests = {d: self._request(d) for d in self.demands}
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
-        index, state = self.world.index, staying_beside_set(self.world).state
+        index, state = self.scenario.index, staying_beside_set(self.scenario).state
         free: list[Sequence[float]] = [state.ledger.free(name) for name in self._countable]
         free += [self._devices.free(group) for group in self._groups if self._devices is not None]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
@@ -102,7 +102,7 @@ class Problem:
     def returning(self, nodes: NodeSet) -> Sequence[int]:
         """Return what preempted pods of others, which come back, surely take of these nodes, per resource."""
         taken = [0] * len(self.resources)
-        for one in returning_beside_set(self.world):
+        for one in returning_beside_set(self.scenario):
             if not one.nodes & ~nodes:
                 amounts = (1, *(one.pod.requests.get(name, 0) for name in self._countable[1:]))
                 for r, amount in enumerate(amounts):
@@ -137,21 +137,21 @@ class Problem:
         for amount, room in zip(self.request(demand), place.room, strict=True):
             if amount > 0:
                 each = min(each, max(room, 0) // amount)
-        if demand.one_a_node or stands_alone(demand.pod, self.world.index, demand.nodes):
+        if demand.one_a_node or stands_alone(demand.pod, self.scenario.index, demand.nodes):
             each = min(each, 1)
         return min(demand.count, each * place.size)
 
 
-def _device_groups(world: World, demands: Sequence[Demand]) -> DeviceGroups | None:
+def _device_groups(scenario: Scenario, demands: Sequence[Demand]) -> DeviceGroups | None:
     """Return the devices for which the demands compete; None if they need none, or which there are is unknown."""
-    if not any(needs_devices(d.pod, world) for d in demands):
+    if not any(needs_devices(d.pod, scenario) for d in demands):
         return None
-    state = staying_beside_set(world).state
+    state = staying_beside_set(scenario).state
     if state.devices is None:
         return None
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
-    return DeviceGroups((d.pod for d in demands if needs_devices(d.pod, world)), state.devices, state.index)
+    return DeviceGroups((d.pod for d in demands if needs_devices(d.pod, scenario)), state.devices, state.index)
 
 
 def _keys(pod: Pod) -> Iterator[str]:

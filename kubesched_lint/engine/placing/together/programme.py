@@ -131,7 +131,7 @@ def _ports(problem: Problem, at: _At) -> Iterator[Row]:
 
 def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[int, float]]:
     """Domain value → the variables of demand ``d`` in it; only for keys that put whole classes into one domain."""
-    index = problem.world.index
+    index = problem.scenario.index
     found: dict[str, dict[int, float]] = {}
     for value, nodes in index.domains(key).items():
         row = {i: 1.0 for (one, c), i in at.items() if one == d and problem.classes[c].nodes & ~nodes == 0}
@@ -142,28 +142,28 @@ def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[in
 
 def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
     """Required anti-affinity to itself: one pod per domain (``Problem.limit`` covers one per node)."""
-    for term in problem.world.member(demand.workload).kept_apart:
-        if not problem.world.index.one_node_each(term.topology_key):
+    for term in problem.scenario.member(demand.workload).kept_apart:
+        if not problem.scenario.index.one_node_each(term.topology_key):
             for row in _by_domain(problem, at, d, term.topology_key).values():
                 yield row, 1.0
 
 
 def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: SpreadConstraint) -> Iterator[Row]:
     """No domain ends more than maxSkew above another one that counts (see ``spread``)."""
-    world, key = problem.world, constraint.topology_key
+    scenario, key = problem.scenario, constraint.topology_key
     if demand.one_a_node:
         return  # node affinity pins each pod of a DaemonSet to its node: its own domain alone counts
-    room = spread_room(world.member(demand.workload), constraint)
+    room = spread_room(scenario.member(demand.workload), constraint)
     if (
         room is None
-        or world.index.one_node_each(key)
-        or world.other_pods
-        or may_be_preempted(world.member(demand.workload))
+        or scenario.index.one_node_each(key)
+        or scenario.other_pods
+        or may_be_preempted(scenario.member(demand.workload))
     ):
         return  # if pods are deleted later, the others stay, however uneven
     rows = _by_domain(problem, at, d, key)
-    counted = counted_nodes(world.member(demand.workload), constraint)
-    others = [v for v, nodes in world.index.domains(key).items() if nodes & counted & world.today]
+    counted = counted_nodes(scenario.member(demand.workload), constraint)
+    others = [v for v, nodes in scenario.index.domains(key).items() if nodes & counted & scenario.today]
     for value, row in rows.items():
         if room.too_few:
             yield row, float(constraint.max_skew)
@@ -175,17 +175,17 @@ def _spread(problem: Problem, at: _At, d: int, demand: Demand, constraint: Sprea
 
 def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
     """Required affinity that only one other workload of the set matches: no pod in a domain without that workload."""
-    world = problem.world
+    scenario = problem.scenario
     terms = demand.pod.required_affinity
-    if len(terms) != 1 or world.index.one_node_each(terms[0].topology_key):
+    if len(terms) != 1 or scenario.index.one_node_each(terms[0].topology_key):
         return
-    if running_match(world, terms, demand.workload.namespace) is not None:
+    if running_match(scenario, terms, demand.workload.namespace) is not None:
         return
-    it = world.member(demand.workload)
+    it = scenario.member(demand.workload)
     answering = [d for d, other in enumerate(problem.demands) if answers(it, other.pod)]
     seen = {problem.demands[a].workload for a in answering}
-    every = list(world.selection.selected_by_all(terms, demand.workload.namespace))
-    if any(w not in seen for w in every) or d in answering or any(may_be_preempted(world.member(w)) for w in every):
+    every = list(scenario.selection.selected_by_all(terms, demand.workload.namespace))
+    if any(w not in seen for w in every) or d in answering or any(may_be_preempted(scenario.member(w)) for w in every):
         return
     rows = _by_domain(problem, at, d, terms[0].topology_key)
     for value, row in rows.items():

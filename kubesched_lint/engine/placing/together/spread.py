@@ -20,7 +20,7 @@ from kubesched_lint.engine.scenario.others.running import (
     pods_of_others,
 )
 from kubesched_lint.engine.scenario.others.staying import staying
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler import topology
 from kubesched_lint.engine.scheduler.capacity import copies_key
 from kubesched_lint.engine.scheduler.topology import OthersCounted, SpreadRoom
@@ -35,14 +35,14 @@ def spread_room(
     own pods do not preempt. With ``beside``, which an error rests on, a waiting pod of others may land in any domain. A
     constraint that does not select its own pods bounds nothing.
     """
-    selector, world = constraint.selector, it.world
+    selector, scenario = constraint.selector, it.scenario
     if selector is None or selector.is_empty or not selector.matches(it.pod.labels):
         return None
     if any(True for _ in others_selected(it, selector)):
         return None
     key, counted, namespace = constraint.topology_key, counted_nodes(it, constraint), it.workload.namespace
     stay = beside or staying(it)
-    waiting = {} if beside is None else pods_of_others(world).waiting
+    waiting = {} if beside is None else pods_of_others(scenario).waiting
     asked = _Asked(
         copies_key(it.pod),
         it.replicas if replicas is None else replicas,
@@ -50,13 +50,13 @@ def spread_room(
         counted,
         it.usable,
         # Pods of an older revision count as long as they exist.
-        frozenset(matching_by_domain(all_running_pods(world), namespace, selector, key, counted).items()),
+        frozenset(matching_by_domain(all_running_pods(scenario), namespace, selector, key, counted).items()),
         frozenset(matching_by_domain(stay, namespace, selector, key, counted).items()),
         sum(n for pod, n in waiting.items() if pod.namespace == namespace and selector.matches(pod.labels)),
         stay,
         open_beside(it, stay),
     )
-    known = _of_kinds(world)
+    known = _of_kinds(scenario)
     if asked not in known:
         known[asked] = _room_of(asked, it, constraint)
     return known[asked]
@@ -79,14 +79,14 @@ class _Asked(NamedTuple):
     """The nodes that running pods leave open."""
 
 
-@once_per_world
-def _of_kinds(world: World) -> dict[_Asked, SpreadRoom | None]:
+@once_per_scenario
+def _of_kinds(scenario: Scenario) -> dict[_Asked, SpreadRoom | None]:
     return {}
 
 
 def _room_of(asked: _Asked, it: Member, constraint: SpreadConstraint) -> SpreadRoom | None:
     """Return the bound; ``it`` is one of the workloads that share it."""
-    index, key, today = it.world.index, constraint.topology_key, it.world.today
+    index, key, today = it.scenario.index, constraint.topology_key, it.scenario.today
     domains = index.domains_with(key, asked.counted & (today | asked.usable))
     if not domains:
         return None
@@ -97,4 +97,4 @@ def _room_of(asked: _Asked, it: Member, constraint: SpreadConstraint) -> SpreadR
 
 def counted_nodes(it: Member, constraint: SpreadConstraint) -> NodeSet:
     """Nodes that count for a hard constraint of a workload's pods (``scheduler/topology``)."""
-    return topology.counted_nodes(it.pod, constraint, it.world.index)
+    return topology.counted_nodes(it.pod, constraint, it.scenario.index)

@@ -1,4 +1,4 @@
-"""The devices of a world: which there are, whose pods need them, and what the allocator would have to know."""
+"""The devices of a scenario: which there are, whose pods need them, and what the allocator would have to know."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.devices import DeviceRequest
 from kubesched_lint.engine.scenario.nodes.new_nodes import pools_adding, pools_in_words
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError, UndecidedError
 
 if TYPE_CHECKING:
@@ -19,112 +19,112 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.model.pod import Pod
 
 
-@once_per_world
-def devices_of(world: World) -> Devices | None:
+@once_per_scenario
+def devices_of(scenario: Scenario) -> Devices | None:
     """Return the device classes, slices, templates and claims of manifests and cluster; None if there are none.
 
     A claim of the cluster keeps its allocation: its spec cannot change.
     """
-    objects = world.objects
+    objects = scenario.objects
     if not (objects.device_classes or objects.resource_slices or objects.device_claims):
         return None
-    found = Devices.of(objects, world.premises.kubernetes_version)
-    return found if world.cluster is None else found.with_claims(world.cluster.inventory.device_claims)
+    found = Devices.of(objects, scenario.premises.kubernetes_version)
+    return found if scenario.cluster is None else found.with_claims(scenario.cluster.inventory.device_claims)
 
 
-def needs_devices(pod: Pod, world: World) -> bool:
+def needs_devices(pod: Pod, scenario: Scenario) -> bool:
     """Return whether a pod as written has claims for devices, or requests a resource that devices of a node serve."""
-    return bool(pod.resource_claims) or any(_by_devices(pod, world))
+    return bool(pod.resource_claims) or any(_by_devices(pod, scenario))
 
 
-def _by_devices(pod: Pod, world: World) -> Iterator[str]:
+def _by_devices(pod: Pod, scenario: Scenario) -> Iterator[str]:
     """Yield the resources that a pod requests and that devices serve on some node; without a cluster, on any."""
-    for name in sorted(world.device_resources.intersection(pod.requests)):
-        if world.cluster is None or world.index.by_devices(name) | world.index.unknown_resources:
+    for name in sorted(scenario.device_resources.intersection(pod.requests)):
+        if scenario.cluster is None or scenario.index.by_devices(name) | scenario.index.unknown_resources:
             yield name
 
 
-def pools_without_devices(among: NodeSet, world: World) -> tuple[NodePool, ...]:
+def pools_without_devices(among: NodeSet, scenario: Scenario) -> tuple[NodePool, ...]:
     """Return the pools that could add some of these nodes and do not state their devices."""
-    if not world.pools:
+    if not scenario.pools:
         return ()
-    pools = pools_adding(among, world) if world.potential.complete else world.pools
+    pools = pools_adding(among, scenario) if scenario.potential.complete else scenario.pools
     return tuple(pool for pool in pools if pool.devices is None)
 
 
-@once_per_world
-def asking_pods(world: World) -> tuple[Pod, ...]:
+@once_per_scenario
+def asking_pods(scenario: Scenario) -> tuple[Pod, ...]:
     """Return the pods of the manifests that need devices."""
-    return tuple(w.pod for w in world.manifests.workloads if needs_devices(w.pod, world))
+    return tuple(w.pod for w in scenario.manifests.workloads if needs_devices(w.pod, scenario))
 
 
-@once_per_world
-def allocator_of(world: World) -> tuple[Devices, ...]:
+@once_per_scenario
+def allocator_of(scenario: Scenario) -> tuple[Devices, ...]:
     """Return the devices for ``Inventory.allocator``: none if no pod of the manifests needs any, or it is unknown."""
-    return allocator_for(asking_pods(world), world)
+    return allocator_for(asking_pods(scenario), scenario)
 
 
-def allocator_for(pods: Sequence[Pod], world: World) -> tuple[Devices, ...]:
+def allocator_for(pods: Sequence[Pod], scenario: Scenario) -> tuple[Devices, ...]:
     """Return the same for these pods, all of which need devices."""
-    return (_known(world),) if pods and not any(_unknown(pods, world)) else ()
+    return (_known(scenario),) if pods and not any(_unknown(pods, scenario)) else ()
 
 
-@once_per_world
-def devices_unknown(world: World) -> str:
+@once_per_scenario
+def devices_unknown(scenario: Scenario) -> str:
     """Return the first unknown fact that the allocator needs for the pods of the manifests; empty if there is none.
 
     Pods of one set share the devices, so a fact about one is missing for all.
     """
-    return next(_unknown(asking_pods(world), world), "") if asking_pods(world) else ""
+    return next(_unknown(asking_pods(scenario), scenario), "") if asking_pods(scenario) else ""
 
 
-def lacks_devices(pod: Pod, world: World) -> bool:
+def lacks_devices(pod: Pod, scenario: Scenario) -> bool:
     """Return whether it is unknown which nodes have the devices that a pod needs."""
-    return needs_devices(pod, world) and bool(devices_unknown(world))
+    return needs_devices(pod, scenario) and bool(devices_unknown(scenario))
 
 
-def knows_devices(world: World) -> bool:
+def knows_devices(scenario: Scenario) -> bool:
     """Return whether the cluster file says which devices the nodes have; there may be none.
 
     A slice in the manifests adds to them.
     """
-    cluster = world.cluster
+    cluster = scenario.cluster
     return cluster is not None and (bool(cluster.inventory.resource_slices) or cluster.has("ResourceSlice"))
 
 
-def _known(world: World) -> Devices:
-    return (devices_of(world) or Devices()).announced_on(world.index.nodes)
+def _known(scenario: Scenario) -> Devices:
+    return (devices_of(scenario) or Devices()).announced_on(scenario.index.nodes)
 
 
-def _unknown(pods: Sequence[Pod], world: World) -> Iterator[str]:
-    version, found = world.premises.kubernetes_version, _known(world)
+def _unknown(pods: Sequence[Pod], scenario: Scenario) -> Iterator[str]:
+    version, found = scenario.premises.kubernetes_version, _known(scenario)
     if not has(version, DYNAMIC_RESOURCES):
         yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
-    if silent := _pools_in_doubt(world):
+    if silent := _pools_in_doubt(scenario):
         yield f"which devices new nodes of {pools_in_words(silent)} have"
-    if not knows_devices(world):
+    if not knows_devices(scenario):
         yield "which devices the nodes have: the cluster's file holds no ResourceSlice"
         return
-    if world.index.unknown_resources:
-        for name in sorted({name for pod in pods for name in _by_devices(pod, world)}):
+    if scenario.index.unknown_resources:
+        for name in sorted({name for pod in pods for name in _by_devices(pod, scenario)}):
             yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
         yield from filter(None, [unserved(pod, found, version)])
-        yield from _unread(pod, found, world)
+        yield from _unread(pod, found, scenario)
     yield from _unmodelled(found, pods)
     yield from _undecidable(found, pods)
 
 
-def _pools_in_doubt(world: World) -> tuple[NodePool, ...]:
+def _pools_in_doubt(scenario: Scenario) -> tuple[NodePool, ...]:
     """Return the pools that do not state their devices and could add a node for pods that need some."""
     usable = EMPTY
-    for workload in world.manifests.workloads:
-        if needs_devices(workload.pod, world):
-            usable |= world.member(workload).usable
-    return pools_without_devices(usable, world)
+    for workload in scenario.manifests.workloads:
+        if needs_devices(workload.pod, scenario):
+            usable |= scenario.member(workload).usable
+    return pools_without_devices(usable, scenario)
 
 
-def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
+def _unread(pod: Pod, devices: Devices, scenario: Scenario) -> Iterator[str]:
     """Yield the objects that a pod names and that may exist beside what is known."""
     for reference in pod.resource_claims:
         kind, name = "ResourceClaim", reference.claim
@@ -132,7 +132,7 @@ def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
         if reference.template:
             kind, name = "ResourceClaimTemplate", reference.template
             known = (pod.namespace, name) in devices.templates
-        if not known and not world.cluster_has(kind):
+        if not known and not scenario.cluster_has(kind):
             yield f"whether {kind} {pod.namespace}/{name} exists"
         claim = None if reference.template else devices.claims.get((pod.namespace, name))
         if claim is not None and claim.allocation is not None and not claim.reserved_for:
@@ -140,7 +140,7 @@ def _unread(pod: Pod, devices: Devices, world: World) -> Iterator[str]:
     named = [reference.claim for reference in pod.resource_claims if reference.claim]
     if len(set(named)) < len(named):
         yield "whether a pod ever starts that names one ResourceClaim twice: its binding fails"
-    if not world.cluster_has("DeviceClass"):
+    if not scenario.cluster_has("DeviceClass"):
         missing = (each.device_class for each in requests_of(pod, devices) if each.device_class not in devices.classes)
         yield from (f"whether DeviceClass {name} exists, and what it selects" for name in missing)
 

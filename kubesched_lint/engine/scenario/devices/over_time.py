@@ -12,7 +12,7 @@ from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.model.devices import USERS_OF_A_CLAIM
 from kubesched_lint.engine.scenario.devices.devices import allocator_of, asking_pods, devices_unknown
 from kubesched_lint.engine.scenario.limits import MOST_DEVICES, MOST_NODES
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.devices import Devices
@@ -28,67 +28,71 @@ class Following(NamedTuple):
     why_not: str = ""
 
 
-def followed_devices(world: World) -> tuple[Devices, ...]:
+def followed_devices(scenario: Scenario) -> tuple[Devices, ...]:
     """Return the devices for ``Inventory.allocator`` of a simulation: none if they are not needed, or not followed."""
-    how = following(world).how if asking_pods(world) else ""
-    return tuple(replace(each, over_time=how) for each in allocator_of(world)) if how else ()
+    how = following(scenario).how if asking_pods(scenario) else ""
+    return tuple(replace(each, over_time=how) for each in allocator_of(scenario)) if how else ()
 
 
-def which_matters(world: World) -> bool:
+def which_matters(scenario: Scenario) -> bool:
     """Return whether it may matter which device a pod gets, so that counts of pods do not tell who fits where.
 
     A claim that pods share is allocated while any of them is bound, on their node: counts of pods tell that too.
     True also if some fact about devices is unknown; False if no pod of the manifests needs any.
     """
-    if not asking_pods(world):
+    if not asking_pods(scenario):
         return False
-    return following(world).how != COUNTED
+    return following(scenario).how != COUNTED
 
 
-def shares_claims(world: World) -> bool:
+def shares_claims(scenario: Scenario) -> bool:
     """Return whether pods of the manifests name claims that other pods may use too."""
-    return any(map(_shares, asking_pods(world)))
+    return any(map(_shares, asking_pods(scenario)))
 
 
-@once_per_world
-def following(world: World) -> Following:
-    """Return how the devices of a world are followed over time."""
-    if not asking_pods(world):
+@once_per_scenario
+def following(scenario: Scenario) -> Following:
+    """Return how the devices of a scenario are followed over time."""
+    if not asking_pods(scenario):
         return Following(COUNTED)
-    if not allocator_of(world):
-        return Following("", devices_unknown(world))
+    if not allocator_of(scenario):
+        return Following("", devices_unknown(scenario))
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
-    (devices,) = allocator_of(world)
-    live = world.cluster.inventory.pods if world.cluster is not None else ()
+    (devices,) = allocator_of(scenario)
+    live = scenario.cluster.inventory.pods if scenario.cluster is not None else ()
     running = [bound for bound in live if devices.may_serve(bound.pod)]
-    tried = (pod for pod in asking_pods(world) if not _waits(pod, devices))
+    tried = (pod for pod in asking_pods(scenario) if not _waits(pod, devices))
     pods = list(dict.fromkeys((*tried, *(bound.pod for bound in running))))
-    why_not = next(_unclear(pods, running, devices, world), "")
+    why_not = next(_unclear(pods, running, devices, scenario), "")
     if why_not:
         return Following("", why_not)
-    groups = DeviceGroups(pods, devices, world.index, with_shared_claims=True)
+    groups = DeviceGroups(pods, devices, scenario.index, with_shared_claims=True)
     if groups.is_counted:
         return Following(COUNTED)
-    why_not = next(_unnamed(groups, running, devices, world), "")
+    why_not = next(_unnamed(groups, running, devices, scenario), "")
     return Following("" if why_not else CHOSEN if groups.depend_on_the_allocator else NAMED, why_not)
 
 
-def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices, world: World) -> Iterator[str]:
+def _unclear(pods: Sequence[Pod], running: Sequence[BoundPod], devices: Devices, scenario: Scenario) -> Iterator[str]:
     """Yield why it is not clear which pods hold which claims."""
     if not devices.holders <= {(bound.namespace, bound.name) for bound in running}:
         yield "the snapshot shows claims of pods that it does not show"
     for bound in running:
-        if bound.node and devices.resources_of(bound.pod) and len(_held(bound, devices)) != _due(bound, devices, world):
+        if (
+            bound.node
+            and devices.resources_of(bound.pod)
+            and len(_held(bound, devices)) != _due(bound, devices, scenario)
+        ):
             yield f"the running pod {bound.namespace}/{bound.name} does not hold the devices that its node owes it"
     for claim in devices.claims.values():
         if not (claim.owner or _is_where_its_pods_are(claim, [bound for bound in running if bound.node])):
             yield f"ResourceClaim {claim.namespace}/{claim.name} is not reserved for just the running pods that name it"
-    if any(room > USERS_OF_A_CLAIM for room in world.index.allocatable(PODS)) and any(map(_shares, pods)):
+    if any(room > USERS_OF_A_CLAIM for room in scenario.index.allocatable(PODS)) and any(map(_shares, pods)):
         yield f"pods share a claim, at most {USERS_OF_A_CLAIM} at a time, and a node has room for more"
 
 
-def _unnamed(groups: DeviceGroups, running: Sequence[BoundPod], devices: Devices, world: World) -> Iterator[str]:
+def _unnamed(groups: DeviceGroups, running: Sequence[BoundPod], devices: Devices, scenario: Scenario) -> Iterator[str]:
     """Yield why devices are not followed one by one."""
     yield from groups.hindrances()
     for bound in running:
@@ -97,7 +101,7 @@ def _unnamed(groups: DeviceGroups, running: Sequence[BoundPod], devices: Devices
     count = sum(len(each.devices) for each in devices.slices)
     if count > MOST_DEVICES:
         yield f"it matters which devices a pod holds, and {count} are too many to follow each (most: {MOST_DEVICES})"
-    if len(world.index) > MOST_NODES:
+    if len(scenario.index) > MOST_NODES:
         yield f"it matters which devices a pod holds, and there are more than {MOST_NODES} nodes"
 
 
@@ -105,10 +109,10 @@ def _held(bound: BoundPod, devices: Devices) -> list[DeviceClaim]:
     return [claim for claim in devices.claims_of(bound.namespace, bound.name) if claim.allocation is not None]
 
 
-def _due(bound: BoundPod, devices: Devices, world: World) -> int:
+def _due(bound: BoundPod, devices: Devices, scenario: Scenario) -> int:
     """Return how many claims a running pod has, with that for extended resources unless a device plugin serves it."""
-    at = world.index.positions.get(bound.node, -1)
-    served = at >= 0 and any(world.index.by_devices(name) >> at & 1 for name in devices.resources_of(bound.pod))
+    at = scenario.index.positions.get(bound.node, -1)
+    served = at >= 0 and any(scenario.index.by_devices(name) >> at & 1 for name in devices.resources_of(bound.pod))
     return len(bound.pod.resource_claims) + served
 
 

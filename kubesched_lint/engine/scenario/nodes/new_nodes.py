@@ -1,4 +1,4 @@
-"""The pools that could add the nodes of a world that do not exist yet, and their names in words."""
+"""The pools that could add the nodes of a scenario that do not exist yet, and their names in words."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.text import first_few, plural
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.scenario.world import World
+from kubesched_lint.engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.node import NodePool
 
 
-def pools_adding(nodes: NodeSet, world: World) -> tuple[NodePool, ...]:
+def pools_adding(nodes: NodeSet, scenario: Scenario) -> tuple[NodePool, ...]:
     """Return the pools that could add the nodes of a set that do not exist yet."""
-    new = world.names(nodes & ~world.today)
-    return tuple({pool.name: pool for pool in (world.potential.by_name[name].template.pool for name in new)}.values())
+    new = scenario.names(nodes & ~scenario.today)
+    return tuple(
+        {pool.name: pool for pool in (scenario.potential.by_name[name].template.pool for name in new)}.values()
+    )
 
 
 def pools_in_words(pools: Sequence[NodePool]) -> str:

@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.plain import mappings_at, value_at
 from kubesched_lint.engine.base.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.resources import DEVICE_CLASS, is_extended
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.pod import Pod
@@ -66,39 +66,39 @@ class MadeLater(Struct, frozen=True):
         return f"{self.maker}, which the set brings, does not make {self.what}"
 
 
-def made_later(pod: Pod, world: World) -> Iterator[MadeLater]:
+def made_later(pod: Pod, scenario: Scenario) -> Iterator[MadeLater]:
     """Yield what a pod requires, no node has, and the set or device allocation may add."""
-    if world.cluster is None:
+    if scenario.cluster is None:
         return
-    index = world.index
+    index = scenario.index
     for name, amount in pod.requests.items():
         if amount > 0 and not index.all & ~index.short_of(name, 1):
-            if _needs_unknown_class(name, world):
+            if _needs_unknown_class(name, scenario):
                 yield MadeLater(name, "")
-            elif is_extended(name) and (maker := _maker_of_resource(name, world)):
+            elif is_extended(name) and (maker := _maker_of_resource(name, scenario)):
                 yield MadeLater(name, maker)
     if not index.matching(pod.node_selector, pod.required_node_terms):
-        yield from _labels_made(pod, world)
+        yield from _labels_made(pod, scenario)
 
 
-def _needs_unknown_class(resource: str, world: World) -> bool:
+def _needs_unknown_class(resource: str, scenario: Scenario) -> bool:
     """Whether only a DeviceClass that nobody tells of serves a resource: no device plugin may announce its name.
 
     Mirrors ``IsDRAExtendedResourceName`` and ``pkg/kubelet/cm/devicemanager`` (v1.36): the prefix is Kubernetes' own.
     """
-    if not resource.startswith(DEVICE_CLASS) or world.cluster_has("DeviceClass"):
+    if not resource.startswith(DEVICE_CLASS) or scenario.cluster_has("DeviceClass"):
         return False
-    is_defined = any(DEVICE_CLASS + c.name == resource for c in world.objects.device_classes)
-    return not is_defined and has(world.premises.kubernetes_version, EXTENDED_RESOURCES_OF_DEVICES)
+    is_defined = any(DEVICE_CLASS + c.name == resource for c in scenario.objects.device_classes)
+    return not is_defined and has(scenario.premises.kubernetes_version, EXTENDED_RESOURCES_OF_DEVICES)
 
 
-def _maker_of_resource(resource: str, world: World) -> str:
+def _maker_of_resource(resource: str, scenario: Scenario) -> str:
     """Return who in the set makes an extended resource of nodes; empty if nobody does."""
-    for maker in world.manifests.node_makers:
+    for maker in scenario.manifests.node_makers:
         if _is_among(resource, maker.resources):
             return str(maker)
     domain = resource.partition("/")[0]
-    plugins = _plugins(world).items()
+    plugins = _plugins(scenario).items()
     return next((name for name, vendors in plugins if not vendors or _is_of(domain, vendors)), "")
 
 
@@ -106,48 +106,48 @@ def _is_of(domain: str, vendors: frozenset[str]) -> bool:
     return any(domain == vendor or domain.endswith(f".{vendor}") for vendor in vendors)
 
 
-def _labels_made(pod: Pod, world: World) -> Iterator[MadeLater]:
+def _labels_made(pod: Pod, scenario: Scenario) -> Iterator[MadeLater]:
     """Yield the labels that no node has, that the pod requires, and that the set makes."""
     wanted = [Requirement(key, "In", (value,)) for key, value in pod.node_selector.items()]
     wanted += [r for term in pod.required_node_terms or () for r in term.expressions]
     for r in wanted:
-        if r.operator not in ("In", "Exists", "Gt", "Lt") or world.index.with_key(r.key):
+        if r.operator not in ("In", "Exists", "Gt", "Lt") or scenario.index.with_key(r.key):
             continue
-        maker = next((who for names, who in _makers_of_labels(world) if _is_among(r.key, names)), "")
+        maker = next((who for names, who in _makers_of_labels(scenario) if _is_among(r.key, names)), "")
         if maker:
             value = r.values[0] if r.operator == "In" and r.values else "true"
             yield MadeLater(f"the label {r.key}", maker, (r.key, value))
-        elif labeller := _may_label(r.key, world):
+        elif labeller := _may_label(r.key, scenario):
             value = r.values[0] if r.operator == "In" and r.values else "true"
             yield MadeLater(f"the label {r.key}", labeller, (r.key, value), labeller)
 
 
-def _may_label(key: str, world: World) -> str:
+def _may_label(key: str, scenario: Scenario) -> str:
     """Return the daemon that makes such labels, if no node has one: the file of the cluster may come from before it.
 
     Vendors' rules of node-feature-discovery have prefixes of their own, ``vendor.feature.node.kubernetes.io/``.
     """
     domains = {what.rstrip("/"): who for who, what in _LABELLERS.items()}
     own = next((one for one in domains if "/" in key and _is_of(key.partition("/")[0], frozenset({one}))), "")
-    if not own or any(_is_of(domain, frozenset({own})) for domain in _domains_of_labels(world)):
+    if not own or any(_is_of(domain, frozenset({own})) for domain in _domains_of_labels(scenario)):
         return ""
     return domains[own]
 
 
-@once_per_world
-def _domains_of_labels(world: World) -> frozenset[str]:
-    return frozenset(name.partition("/")[0] for labels in world.index.labels for name in labels if "/" in name)
+@once_per_scenario
+def _domains_of_labels(scenario: Scenario) -> frozenset[str]:
+    return frozenset(name.partition("/")[0] for labels in scenario.index.labels for name in labels if "/" in name)
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:
     return any(name == one or (one.endswith("/") and name.startswith(one)) for one in names)
 
 
-@once_per_world
-def _plugins(world: World) -> Mapping[str, frozenset[str]]:
+@once_per_scenario
+def _plugins(scenario: Scenario) -> Mapping[str, frozenset[str]]:
     """DaemonSet that brings a device plugin, and has no pod yet → the domains of its resources; none: any."""
     found = {}
-    for workload in _new_daemons(world):
+    for workload in _new_daemons(scenario):
         spec = value_at(getattr(workload.source, "value", None), workload.pod.path)
         paths = (volume.get("hostPath") for volume in mappings_at(spec, ("volumes",)))
         if any(isinstance(at, dict) and str(at.get("path")).rstrip("/") == _PLUGINS for at in paths):
@@ -156,22 +156,22 @@ def _plugins(world: World) -> Mapping[str, frozenset[str]]:
     return found
 
 
-@once_per_world
-def _makers_of_labels(world: World) -> tuple[tuple[tuple[str, ...], str], ...]:
+@once_per_scenario
+def _makers_of_labels(scenario: Scenario) -> tuple[tuple[tuple[str, ...], str], ...]:
     """(names or prefixes of labels, who in the set puts them on nodes)."""
-    found = [(maker.labels, str(maker)) for maker in world.manifests.node_makers if maker.labels]
-    found += [((f"topology.{driver.name}/",), f"CSIDriver {driver.name}") for driver in world.manifests.csi_drivers]
-    for workload in _new_daemons(world):
+    found = [(maker.labels, str(maker)) for maker in scenario.manifests.node_makers if maker.labels]
+    found += [((f"topology.{driver.name}/",), f"CSIDriver {driver.name}") for driver in scenario.manifests.csi_drivers]
+    for workload in _new_daemons(scenario):
         images = _images(workload)
         found += [((prefix,), str(workload)) for word, prefix in _LABELLERS.items() if word in images]
     return tuple(found)
 
 
-def _new_daemons(world: World) -> Iterator[Workload]:
+def _new_daemons(scenario: Scenario) -> Iterator[Workload]:
     """Yield the DaemonSets of the set that run nowhere yet: what others make of nodes, the cluster file shows."""
-    pods = () if world.cluster is None else world.cluster.inventory.pods
+    pods = () if scenario.cluster is None else scenario.cluster.inventory.pods
     running = {(bound.namespace, bound.owner.name) for bound in pods if bound.owner is not None}
-    for workload in world.manifests.workloads:
+    for workload in scenario.manifests.workloads:
         if workload.kind == "DaemonSet" and (workload.namespace, workload.name) not in running:
             yield workload
 

@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm, profile_of
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.others.running import all_running_pods, pods_of_others
-from kubesched_lint.engine.scenario.world import Member
+from kubesched_lint.engine.scenario.scenario import Member
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.scenario.others.running import RunningPods
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def others_selected(it: Member, selector: Selector) -> Iterator[Workload]:
     """Yield other workloads of the manifests in the same namespace whose pods a selector selects."""
     term = PodAffinityTerm("", selector)
-    return (w for w in it.world.selection.selected_by(term, it.workload.namespace) if w is not it.workload)
+    return (w for w in it.scenario.selection.selected_by(term, it.workload.namespace) if w is not it.workload)
 
 
 def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple[BoundPod, ...]]:
@@ -33,10 +33,10 @@ def repelled_by_running(it: Member, others: RunningPods) -> tuple[NodeSet, tuple
     if "InterPodAffinity" not in profile_of(pod).filters:
         return blocked, ()
     for group, term in others.repelling(pod):
-        if not it.world.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
+        if not it.scenario.namespaces.selects(term, group.pod.namespace, pod, unknown=False):
             continue
         for bound, position in zip(group.bound, group.positions, strict=True):
-            domain = it.world.index.domain_of(term.topology_key, position)
+            domain = it.scenario.index.domain_of(term.topology_key, position)
             if domain & ~blocked:
                 blocked |= domain
                 holders.append(bound)
@@ -49,8 +49,8 @@ def open_beside(it: Member, others: RunningPods) -> NodeSet:
     if "InterPodAffinity" in profile_of(it.pod).filters:
         for term in it.pod.required_anti_affinity:
             for group in others.in_reach(term, it.workload.namespace):
-                if it.world.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
-                    closed |= it.world.index.spanned(term.topology_key, group.nodes)
+                if it.scenario.namespaces.selects(term, it.workload.namespace, group.pod, unknown=False):
+                    closed |= it.scenario.index.spanned(term.topology_key, group.nodes)
     return it.usable & ~closed
 
 
@@ -61,12 +61,12 @@ def nodes_near_pods_of_nobody(it: Member) -> NodeSet:
     """
     terms = it.pod.required_affinity
     if not terms or answers_itself(it) or may_be_answered_by_set(it):
-        return it.world.index.all
-    everyone = all_running_pods(it.world)
+        return it.scenario.index.all
+    everyone = all_running_pods(it.scenario)
     groups = [g for g in everyone.in_reach(terms[0], it.workload.namespace) if answers(it, g.pod)]
     if is_answered_by_waiting(it) or any(b.owner is not None for g in groups for b in g.bound):
-        return it.world.index.all
-    return it.world.index.near(terms, answering(it, everyone))
+        return it.scenario.index.all
+    return it.scenario.index.near(terms, answering(it, everyone))
 
 
 def answers_itself(it: Member) -> bool:
@@ -77,7 +77,7 @@ def answers_itself(it: Member) -> bool:
 def answers(it: Member, pod: Pod) -> bool:
     """Return whether a pod may satisfy all terms of the workload's required affinity."""
     terms = it.pod.required_affinity
-    return all(it.world.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
+    return all(it.scenario.namespaces.selects(term, it.workload.namespace, pod, unknown=True) for term in terms)
 
 
 def answering(it: Member, others: RunningPods) -> NodeSet:
@@ -91,10 +91,12 @@ def answering(it: Member, others: RunningPods) -> NodeSet:
 
 
 def is_answered_by_waiting(it: Member) -> bool:
-    return any(answers(it, pod) for pod in pods_of_others(it.world).waiting)
+    return any(answers(it, pod) for pod in pods_of_others(it.scenario).waiting)
 
 
 def may_be_answered_by_set(it: Member) -> bool:
     """Return whether another workload of the manifests may satisfy the affinity somewhere else."""
     terms = it.pod.required_affinity
-    return any(other is not it.workload for other in it.world.selection.selected_by_all(terms, it.workload.namespace))
+    return any(
+        other is not it.workload for other in it.scenario.selection.selected_by_all(terms, it.workload.namespace)
+    )

@@ -15,7 +15,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scenario.others.running import pods_of_others
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.eviction import surely_preempts
 from kubesched_lint.engine.scheduler.framework import static_feasible
 
@@ -38,28 +38,28 @@ class _Rivals(NamedTuple):
     """Whether one has required anti-affinity."""
 
 
-@once_per_world
-def returning_beside_set(world: World) -> tuple[Returning, ...]:
+@once_per_scenario
+def returning_beside_set(scenario: Scenario) -> tuple[Returning, ...]:
     """Return the preempted pods that surely run again; none where nodes may come, which nobody knows."""
-    if world.pools or world.is_elastic or staying_beside_set(world) is pods_of_others(world):
+    if scenario.pools or scenario.is_elastic or staying_beside_set(scenario) is pods_of_others(scenario):
         return ()
-    gone = tuple(_gone(world))
-    rivals = {rank: _rivals(world, rank, gone) for rank in {one.pod.priority or 0 for one in gone}}
-    return tuple(one for one in gone if _runs_again(world, one, rivals[one.pod.priority or 0]))
+    gone = tuple(_gone(scenario))
+    rivals = {rank: _rivals(scenario, rank, gone) for rank in {one.pod.priority or 0 for one in gone}}
+    return tuple(one for one in gone if _runs_again(scenario, one, rivals[one.pod.priority or 0]))
 
 
-def _gone(world: World) -> Iterator[Returning]:
-    stay = frozenset(staying_beside_set(world).pods)
-    for group in pods_of_others(world).alike:
+def _gone(scenario: Scenario) -> Iterator[Returning]:
+    stay = frozenset(staying_beside_set(scenario).pods)
+    for group in pods_of_others(scenario).alike:
         made = [b for b in group.bound if b not in stay and b.owner is not None and b.owner.kind in _REMADE]
         if made and not group.terminating:
-            yield Returning(group.pod, len(made), static_feasible(group.pod, world.index))
+            yield Returning(group.pod, len(made), static_feasible(group.pod, scenario.index))
 
 
-def _runs_again(world: World, one: Returning, rivals: _Rivals) -> bool:
+def _runs_again(scenario: Scenario, one: Returning, rivals: _Rivals) -> bool:
     if rivals.repel or not _is_kept_out_by_room_alone(one.pod):
         return False
-    free = staying_beside_set(world).state.ledger.free
+    free = staying_beside_set(scenario).state.ledger.free
     room = [(free(resource), rivals.asked[resource]) for resource in {**one.pod.requests, PODS: 1}]
     return any(all(left[p] >= amount for left, amount in room) for p in positions(one.nodes))
 
@@ -70,10 +70,10 @@ def _is_kept_out_by_room_alone(pod: Pod) -> bool:
     return surely_preempts(pod) and not (looks or needs)
 
 
-def _rivals(world: World, rank: int, gone: Sequence[Returning]) -> _Rivals:
+def _rivals(scenario: Scenario, rank: int, gone: Sequence[Returning]) -> _Rivals:
     """Return the pods of at least a priority that may be on one node: those that return, too."""
     found = [(other.pod, other.number) for other in gone if (other.pod.priority or 0) >= rank]
-    for it in map(world.member, world.manifests.workloads):
+    for it in map(scenario.member, scenario.manifests.workloads):
         if (it.pod.priority is None and it.pod.priority_class) or (it.pod.priority or 0) >= rank:
             found.append((it.pod, 1 if it.workload.kind == "DaemonSet" else it.replicas))
     asked = Counter[str]()

@@ -24,7 +24,7 @@ from kubesched_lint.engine.scenario.others.neighbours import (
 )
 from kubesched_lint.engine.scenario.others.running import RunningPods, all_running_pods, empty_state, pods_of_others
 from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler import capacity, tolerance
 
 if TYPE_CHECKING:  # checks without a cluster import this module too: the scheduler is imported on use
@@ -58,49 +58,49 @@ def domain_room(
     others, nodes = beside or staying(it), it.usable
     if term is not None and others.pods:
         nodes = open_room(it, 1, others).open_ or open_beside(it, others)
-    lacking, domains = _domains(it.world, nodes, topology_key)
-    return DomainRoom(topology_key, domains, it.usable.bit_count(), it.world.names(lacking))
+    lacking, domains = _domains(it.scenario, nodes, topology_key)
+    return DomainRoom(topology_key, domains, it.usable.bit_count(), it.scenario.names(lacking))
 
 
 def open_room(it: Member, most: int, others: RunningPods) -> capacity.Room:
     """Return the room, at most ``most`` pods on each node, beside ``others`` where no anti-affinity parts them."""
     nodes = open_beside(it, others)
-    known, key = _rooms(it.world), (capacity.copies_key(it.pod), others, nodes, most)
+    known, key = _rooms(it.scenario), (capacity.copies_key(it.pod), others, nodes, most)
     if key not in known:
         known[key] = capacity.Room(capacity.copies(it.pod, others.state, nodes, most))
     return known[key]
 
 
-@once_per_world
-def _rooms(world: World) -> dict[tuple[object, RunningPods, NodeSet, int], capacity.Room]:
+@once_per_scenario
+def _rooms(scenario: Scenario) -> dict[tuple[object, RunningPods, NodeSet, int], capacity.Room]:
     """Return a cache: kind of pod, pods of others, nodes and the most on each → room."""
     return {}
 
 
 def bounding_domains(it: Member, topology_key: str) -> tuple[str, ...] | None:
     """Return the domains of a key among the usable nodes; None if they bound nothing, because some node has no key."""
-    lacking, domains = _domains(it.world, it.usable, topology_key)
+    lacking, domains = _domains(it.scenario, it.usable, topology_key)
     return None if lacking or not it.usable else domains
 
 
-@once_per_world
-def _in_domains(world: World) -> dict[tuple[NodeSet, str], tuple[NodeSet, tuple[str, ...]]]:
+@once_per_scenario
+def _in_domains(scenario: Scenario) -> dict[tuple[NodeSet, str], tuple[NodeSet, tuple[str, ...]]]:
     return {}
 
 
-def _domains(world: World, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, tuple[str, ...]]:
+def _domains(scenario: Scenario, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, tuple[str, ...]]:
     """Return the nodes without a key, and the key's values on the others."""
-    known = _in_domains(world)
+    known = _in_domains(scenario)
     found = known.get((nodes, topology_key))
     if found is None:
-        every = world.index.domains(topology_key)
+        every = scenario.index.domains(topology_key)
         domains = tuple(v for v, there in every.items() if there & nodes)
-        found = known[nodes, topology_key] = nodes & ~world.index.with_key(topology_key), domains
+        found = known[nodes, topology_key] = nodes & ~scenario.index.with_key(topology_key), domains
     return found
 
 
-@once_per_world
-def _copies(world: World) -> dict[tuple[object, ClusterState, NodeSet], tuple[int, int]]:
+@once_per_scenario
+def _copies(scenario: Scenario) -> dict[tuple[object, ClusterState, NodeSet], tuple[int, int]]:
     """Return a cache: kind of pod, state and nodes → how many copies were asked for, and how many fit."""
     return {}
 
@@ -120,10 +120,10 @@ def most_copies(
     ``pod``: another one than the workload's.
     """
     nodes = it.usable if among is None else among
-    state = empty_state(it.world) if bare and it.world.other_pods else (beside or staying(it)).state
+    state = empty_state(it.scenario) if bare and it.scenario.other_pods else (beside or staying(it)).state
     pod = pod or it.pod
     key = capacity.copies_key(pod), state, nodes
-    known = _copies(it.world)
+    known = _copies(it.scenario)
     asked, found = known.get(key, (-1, -1))
     if found == asked < most:  # no more copies were asked for
         found = capacity.total_copies(pod, state, nodes, most)
@@ -136,7 +136,7 @@ def most_apart(it: Member, most: int, among: NodeSet | None = None) -> int:
     terms, nodes = it.kept_apart, it.usable if among is None else among
     if not terms:
         return most_copies(it, most, nodes)
-    return min(open_room(it, most, staying(it)).within_apart(terms, it.world.index, nodes, most), most)
+    return min(open_room(it, most, staying(it)).within_apart(terms, it.scenario.index, nodes, most), most)
 
 
 def most_copies_by_domain(
@@ -146,7 +146,7 @@ def most_copies_by_domain(
 
     If each domain is a node, this is one pass over the nodes.
     """
-    index = it.world.index
+    index = it.scenario.index
     if not index.one_node_each(topology_key):
         return {d: most_copies(it, most, nodes & among, beside=beside) for d, nodes in domains.items()}
     rooms = capacity.copies(it.pod, beside.state, among & index.with_key(topology_key), most)
@@ -169,19 +169,19 @@ def most_free(it: Member, resource: str, among: NodeSet) -> int:
     return int(max(0, *(free[i] for i in positions(among))))
 
 
-def daemons_on(world: World, node: str) -> Iterator[Pod]:
+def daemons_on(scenario: Scenario, node: str) -> Iterator[Pod]:
     """Yield the pod of each known DaemonSet that runs on a node of the cluster."""
-    position = world.index.positions[node]
-    for pod in _daemon_pods(world):
-        if hosts(pod, world.index) >> position & 1:
+    position = scenario.index.positions[node]
+    for pod in _daemon_pods(scenario):
+        if hosts(pod, scenario.index) >> position & 1:
             yield pod
 
 
-@once_per_world
-def _daemon_pods(world: World) -> tuple[Pod, ...]:
+@once_per_scenario
+def _daemon_pods(scenario: Scenario) -> tuple[Pod, ...]:
     from kubesched_lint.engine.scenario.pools.potential import daemon_pods
 
-    return tuple(daemon_pods(world.daemons, Inventory() if world.cluster is None else world.cluster.inventory))
+    return tuple(daemon_pods(scenario.daemons, Inventory() if scenario.cluster is None else scenario.cluster.inventory))
 
 
 def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[..., int] = max) -> tuple[int, str]:
@@ -189,7 +189,7 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
 
     At least 0.
     """
-    free, whole = staying(it).state.ledger.free(resource), it.world.index.allocatable(resource)
+    free, whole = staying(it).state.ledger.free(resource), it.scenario.index.allocatable(resource)
     coming = list(_other_daemons(it, resource))
 
     def left(i: int) -> float:
@@ -197,7 +197,7 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
 
     i = choose(positions(nodes), key=left if coming else free.__getitem__)
     own = it.pod.requests.get(resource, 0) if it.workload.kind == "DaemonSet" else 0
-    daemons = sum(pod.requests.get(resource, 0) for pod in daemons_on(it.world, it.world.nodes[i].name)) - own
+    daemons = sum(pod.requests.get(resource, 0) for pod in daemons_on(it.scenario, it.scenario.nodes[i].name)) - own
     least = min(left(i), whole[i] - daemons)
     beside = " beside the DaemonSets there" if least == whole[i] - daemons else " beside the other pods there"
     return int(max(0, least)), beside if least < whole[i] else ""
@@ -205,40 +205,40 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
 
 def _other_daemons(it: Member, resource: str) -> Iterator[tuple[int, NodeSet]]:
     """Yield (request, nodes) for each other DaemonSet of the manifests."""
-    for workload, pod, nodes in _daemons_of_set(it.world):
+    for workload, pod, nodes in _daemons_of_set(it.scenario):
         if workload is not it.workload:
             yield pod.requests.get(resource, 0), nodes
 
 
-@once_per_world
-def _daemons_of_set(world: World) -> Sequence[tuple[Workload, Pod, NodeSet]]:
+@once_per_scenario
+def _daemons_of_set(scenario: Scenario) -> Sequence[tuple[Workload, Pod, NodeSet]]:
     """Return the DaemonSets of the manifests, with their pods and the nodes that host them."""
-    daemons = [workload for workload in world.manifests.workloads if workload.kind == "DaemonSet"]
-    pods = [with_daemon_tolerations(world.member(workload).pod) for workload in daemons]
-    return [(workload, pod, hosts(pod, world.index)) for workload, pod in zip(daemons, pods, strict=True)]
+    daemons = [workload for workload in scenario.manifests.workloads if workload.kind == "DaemonSet"]
+    pods = [with_daemon_tolerations(scenario.member(workload).pod) for workload in daemons]
+    return [(workload, pod, hosts(pod, scenario.index)) for workload, pod in zip(daemons, pods, strict=True)]
 
 
 def shortage_on(it: Member, nodes: NodeSet) -> Shortage | None:
     """Return the resource that none of ``nodes`` has enough of for one pod; None if there is none."""
-    return capacity.shortage(it.pod, it.world.index, nodes)
+    return capacity.shortage(it.pod, it.scenario.index, nodes)
 
 
 def shortages_on(it: Member, nodes: NodeSet) -> tuple[Shortage, ...]:
     """Return each resource that none of ``nodes`` has enough of for one pod."""
-    return tuple(capacity.shortages(it.pod, it.world.index, nodes))
+    return tuple(capacity.shortages(it.pod, it.scenario.index, nodes))
 
 
 def large_enough(it: Member, nodes: NodeSet, but: str = "") -> NodeSet:
     """Return those of ``nodes`` whose bare allocatable holds one pod, whatever it requests of the resource ``but``."""
     for resource, amount in (*it.pod.requests.items(), ("pods", 1)):
         if amount > 0 and resource != but:
-            nodes &= ~it.world.index.short_of(resource, amount)
+            nodes &= ~it.scenario.index.short_of(resource, amount)
     return nodes
 
 
 def too_small(it: Member, nodes: NodeSet) -> Iterator[tuple[Shortage, NodeSet]]:
     """Yield the nodes that never hold one pod, even when empty, grouped by the lacking resource."""
-    return capacity.too_small(it.pod, it.world.index, nodes & ~it.world.index.unknown_resources)
+    return capacity.too_small(it.pod, it.scenario.index, nodes & ~it.scenario.index.unknown_resources)
 
 
 def taints_in_the_way(it: Member, nodes: NodeSet) -> Mapping[Taint, int]:
@@ -268,7 +268,7 @@ class BlockingTaints(NamedTuple):
 
 def what_is_in_the_way(it: Member, nodes: NodeSet) -> BlockingTaints:
     """Return the taints that repel the pod from ``nodes``."""
-    index, known = it.world.index, _known_in_the_way(it.world)
+    index, known = it.scenario.index, _known_in_the_way(it.scenario)
     key = tolerance.covered_taints(index, it.pod.tolerations), nodes
     if key not in known:
         together = tolerance.taint_sets_in_the_way(index, *key)
@@ -286,8 +286,8 @@ def what_is_in_the_way(it: Member, nodes: NodeSet) -> BlockingTaints:
     return known[key]
 
 
-@once_per_world
-def _known_in_the_way(world: World) -> dict[tuple[frozenset[Taint], NodeSet], BlockingTaints]:
+@once_per_scenario
+def _known_in_the_way(scenario: Scenario) -> dict[tuple[frozenset[Taint], NodeSet], BlockingTaints]:
     """Return a cache: what pods tolerate, and nodes → what is in the way of their pods there."""
     return {}
 
@@ -311,12 +311,12 @@ def nodes_near_running(it: Member) -> NodeSet | None:
     and every other matching pod may go: then the first one starts anywhere (satisfyPodAffinity).
     """
     terms = it.pod.required_affinity
-    if not answering(it, pods_of_others(it.world)) or is_answered_by_waiting(it):
+    if not answering(it, pods_of_others(it.scenario)) or is_answered_by_waiting(it):
         return None
     keyed = EMPTY
     for term in terms:
-        keyed |= it.world.index.with_key(term.topology_key)
-    staying = answering(it, staying_beside_set(it.world)) if answers_itself(it) else keyed
+        keyed |= it.scenario.index.with_key(term.topology_key)
+    staying = answering(it, staying_beside_set(it.scenario)) if answers_itself(it) else keyed
     if not staying & keyed:
         return None  # a pod on a node without the key counts for no domain (updateWithAffinityTerms)
-    return it.world.index.near(terms, answering(it, all_running_pods(it.world)))
+    return it.scenario.index.near(terms, answering(it, all_running_pods(it.scenario)))

@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.pods.alike import Alike, alike
 from kubesched_lint.engine.cluster.postings import Posted, post, posted_for
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.engine.scenario.world import World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler import topology
 
 if TYPE_CHECKING:
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
 class RunningPods:
     """Some of the running pods, and the nodes on which they run."""
 
-    def __init__(self, world: World, pods: tuple[BoundPod, ...]) -> None:
-        self._world = world
+    def __init__(self, scenario: Scenario, pods: tuple[BoundPod, ...]) -> None:
+        self._scenario = scenario
         self.pods = pods
 
     @property
     def index(self) -> NodeIndex:
-        return self._world.index
+        return self._scenario.index
 
     @cached_property
     def alike(self) -> tuple[Alike, ...]:
         """The pods on known nodes, in groups of equal ones."""
-        cluster = self._world.cluster
-        if cluster is None or self.pods is not cluster.inventory.pods or self._world.pools:
-            return alike(self.pods, self._world.index.positions) if self.pods else ()
+        cluster = self._scenario.cluster
+        if cluster is None or self.pods is not cluster.inventory.pods or self._scenario.pools:
+            return alike(self.pods, self._scenario.index.positions) if self.pods else ()
         return cluster.alike
 
     def in_reach(self, term: PodAffinityTerm, holder: str) -> Iterable[Alike]:
@@ -105,55 +105,55 @@ class RunningPods:
         from kubesched_lint.engine.scenario.devices.devices import allocator_of
         from kubesched_lint.engine.scenario.storage.claims import settled_storage, storage_to_be
 
-        cluster, ours = self._world.cluster, self._world.manifests
+        cluster, ours = self._scenario.cluster, self._scenario.manifests
         assert cluster is not None, "a rule that reads nodes runs only with a cluster"
         live = cluster.inventory
         objects = replace(
             live,
             pods=self.pods,
-            claims=tuple(storage_to_be(self._world).claims.values()),
-            volumes=tuple(settled_storage(self._world).volumes.values()),
-            storage_classes=tuple(settled_storage(self._world).classes.values()),
-            csi_drivers=self._world.objects.csi_drivers,
+            claims=tuple(storage_to_be(self._scenario).claims.values()),
+            volumes=tuple(settled_storage(self._scenario).volumes.values()),
+            storage_classes=tuple(settled_storage(self._scenario).classes.values()),
+            csi_drivers=self._scenario.objects.csi_drivers,
             services=(*live.services, *ours.services),
             namespaces=(*live.namespaces, *ours.namespaces),
-            allocator=allocator_of(self._world),
+            allocator=allocator_of(self._scenario),
         )
-        version = self._world.premises.kubernetes_version
-        return ClusterState(self._world.index, objects, self.alike, kubernetes_version=version)
+        version = self._scenario.premises.kubernetes_version
+        return ClusterState(self._scenario.index, objects, self.alike, kubernetes_version=version)
 
 
-@once_per_world
-def pods_of_others(world: World) -> RunningPods:
+@once_per_scenario
+def pods_of_others(scenario: Scenario) -> RunningPods:
     """Return the running pods that no workload of the manifests owns."""
-    return RunningPods(world, world.other_pods)
+    return RunningPods(scenario, scenario.other_pods)
 
 
-@once_per_world
-def lasting_pods(world: World) -> RunningPods:
+@once_per_scenario
+def lasting_pods(scenario: Scenario) -> RunningPods:
     """Return those of others that do not terminate, or are kept by finalizers: they remain after a deployment."""
-    stay = tuple(bound for bound in world.other_pods if bound.kept_by_finalizers or not bound.terminating)
-    return pods_of_others(world) if len(stay) == len(world.other_pods) else RunningPods(world, stay)
+    stay = tuple(bound for bound in scenario.other_pods if bound.kept_by_finalizers or not bound.terminating)
+    return pods_of_others(scenario) if len(stay) == len(scenario.other_pods) else RunningPods(scenario, stay)
 
 
-@once_per_world
-def all_running_pods(world: World) -> RunningPods:
+@once_per_scenario
+def all_running_pods(scenario: Scenario) -> RunningPods:
     """Return all running pods, also those of the manifests."""
-    pods = () if world.cluster is None else world.cluster.inventory.pods
-    return pods_of_others(world) if len(pods) == len(world.other_pods) else RunningPods(world, tuple(pods))
+    pods = () if scenario.cluster is None else scenario.cluster.inventory.pods
+    return pods_of_others(scenario) if len(pods) == len(scenario.other_pods) else RunningPods(scenario, tuple(pods))
 
 
-def lasting_state(world: World) -> ClusterState:
+def lasting_state(scenario: Scenario) -> ClusterState:
     """Return the nodes with the running pods of others that stay. Undo your placements."""
-    return lasting_pods(world).state
+    return lasting_pods(scenario).state
 
 
-@once_per_world
-def empty_state(world: World) -> ClusterState:
+@once_per_scenario
+def empty_state(scenario: Scenario) -> ClusterState:
     """Return the nodes without any pod. Undo your placements."""
     from kubesched_lint.engine.cluster.state import ClusterState
 
-    return ClusterState(world.index)
+    return ClusterState(scenario.index)
 
 
 def matching_by_domain(
@@ -168,23 +168,23 @@ def matching_by_domain(
     return topology.counted_pods(selected, topology_key, among, others.index)
 
 
-def running_match(world: World, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
+def running_match(scenario: Scenario, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
     """Return a bound pod of the snapshot that all the terms of a pod in namespace ``holder`` may select; else None."""
-    pods, labels = _bound_pods(world)
+    pods, labels = _bound_pods(scenario)
     found = labels.all
     for term in terms:
         found &= labels.selected_by(term.selector)
     for bound in map(pods.__getitem__, positions(found)):
-        if all(world.namespaces.selects(t, holder, bound.pod, unknown=True) for t in terms):
+        if all(scenario.namespaces.selects(t, holder, bound.pod, unknown=True) for t in terms):
             return bound
     return None
 
 
-@once_per_world
-def _bound_pods(world: World) -> tuple[Sequence[BoundPod], LabelIndex]:
+@once_per_scenario
+def _bound_pods(scenario: Scenario) -> tuple[Sequence[BoundPod], LabelIndex]:
     """Return the bound pods of the snapshot, one for each template, and the index of their labels."""
     first: dict[Pod, BoundPod] = {}
-    for bound in () if world.cluster is None else world.cluster.inventory.pods:
+    for bound in () if scenario.cluster is None else scenario.cluster.inventory.pods:
         if bound.node:
             first.setdefault(bound.pod, bound)
     return tuple(first.values()), LabelIndex.of([bound.pod.labels for bound in first.values()])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.scenario.others.neighbours import nodes_near_pods_of_nobody
 from kubesched_lint.engine.scenario.others.running import RunningPods, pods_of_others
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler import eviction
 from kubesched_lint.engine.scheduler.eviction import NOBODY, evicted
 
@@ -29,22 +29,22 @@ class NonPreemptiblePods:
     preemptor can use the nodes of ``Member.usable`` that its required affinity allows.
     """
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
         self._found: dict[tuple[NodeSet, ...], RunningPods] = {}
-        groups = pods_of_others(world).alike
+        groups = pods_of_others(scenario).alike
         self._lowest = min((group.pod.priority or 0 for group in groups), default=_UNKNOWN)
         self._some_leave = any(group.terminating and not group.kept_by_finalizers for group in groups)
 
     def against(self, workloads: Iterable[Workload]) -> RunningPods:
         """Return the running pods that stay, whatever these workloads preempt."""
-        everyone = pods_of_others(self._world)
+        everyone = pods_of_others(self._scenario)
         if not everyone.alike:
             return everyone
         preemptors = {
-            (priority, self._world.member(w).usable & nodes_near_pods_of_nobody(self._world.member(w)))
+            (priority, self._scenario.member(w).usable & nodes_near_pods_of_nobody(self._scenario.member(w)))
             for w in workloads
-            if (priority := preempting_priority(self._world.member(w).pod)) > self._lowest
+            if (priority := preempting_priority(self._scenario.member(w).pod)) > self._lowest
         }
         if not preemptors and not self._some_leave:
             return everyone
@@ -56,28 +56,28 @@ class NonPreemptiblePods:
                 for bound, position in zip(group.bound, group.positions, strict=True)
                 if not nodes >> position & 1
             )
-            self._found[gone] = RunningPods(self._world, tuple(kept)) if any(gone) else everyone
+            self._found[gone] = RunningPods(self._scenario, tuple(kept)) if any(gone) else everyone
         return self._found[gone]
 
     @cached_property
     def beside_set(self) -> RunningPods:
         """The running pods that stay, whatever the manifests' workloads preempt."""
-        return self.against(self._world.manifests.workloads)
+        return self.against(self._scenario.manifests.workloads)
 
     @cached_property
     def highest(self) -> int:
         """The highest priority with which a workload of the manifests may preempt."""
-        ours = self._world.manifests.workloads
-        return max((preempting_priority(self._world.member(w).pod) for w in ours), default=NOBODY)
+        ours = self._scenario.manifests.workloads
+        return max((preempting_priority(self._scenario.member(w).pod) for w in ours), default=NOBODY)
 
 
-@once_per_world
-def _staying(world: World) -> NonPreemptiblePods:
-    return NonPreemptiblePods(world)
+@once_per_scenario
+def _staying(scenario: Scenario) -> NonPreemptiblePods:
+    return NonPreemptiblePods(scenario)
 
 
-@once_per_world
-def _found(world: World) -> dict[Workload, RunningPods]:
+@once_per_scenario
+def _found(scenario: Scenario) -> dict[Workload, RunningPods]:
     """Return a workload → the pods that stay against it."""
     return {}
 
@@ -87,28 +87,28 @@ def staying(it: Member) -> RunningPods:
 
     Its pods do not preempt them, and they do not terminate already.
     """
-    everyone = pods_of_others(it.world)
+    everyone = pods_of_others(it.scenario)
     if not everyone.alike:
         return everyone
-    found = _found(it.world)
+    found = _found(it.scenario)
     if it.workload not in found:
-        found[it.workload] = _staying(it.world).against((it.workload,))
+        found[it.workload] = _staying(it.scenario).against((it.workload,))
     return found[it.workload]
 
 
-def staying_beside_set(world: World) -> RunningPods:
+def staying_beside_set(scenario: Scenario) -> RunningPods:
     """Return the running pods of others that no workload of the manifests preempts; an error may rest only on these."""
-    return _staying(world).beside_set
+    return _staying(scenario).beside_set
 
 
 def may_be_preempted(it: Member) -> bool:
     """Return whether another workload of the manifests may evict its pods later; then a met condition may not last."""
-    return may_preempt(_staying(it.world).highest, it.pod)
+    return may_preempt(_staying(it.scenario).highest, it.pod)
 
 
 def preempts(it: Member, other: Workload) -> bool:
     """Return whether its pods may evict pods of another workload of the manifests."""
-    return may_preempt(preempting_priority(it.pod), it.world.member(other).pod)
+    return may_preempt(preempting_priority(it.pod), it.scenario.member(other).pod)
 
 
 def preempting_priority(pod: Pod) -> int:

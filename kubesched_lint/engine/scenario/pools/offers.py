@@ -58,7 +58,7 @@ class PoolOffers(Struct, frozen=True):
 
 
 _recent: list[tuple[object, PoolOffers]] = []
-"""What was made last: most worlds of a run have the same pools and ask for the same."""
+"""What was made last: most scenarios of a run have the same pools and ask for the same."""
 
 
 def made_by(

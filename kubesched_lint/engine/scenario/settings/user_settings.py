@@ -1,4 +1,4 @@
-"""What is known of a world besides manifests and cluster: what the user says, and what was before a change."""
+"""What is known of a scenario besides manifests and cluster: what the user says, and what was before a change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Premises(Struct, frozen=True):
     """The tool that applies the manifests: it decides the order in which they are created."""
 
     kubernetes_version: str = ""
-    """Empty: that of the cluster. A World's is never empty."""
+    """Empty: that of the cluster. A Scenario's is never empty."""
 
     not_read: NotRead = NotRead()
     """What of the set was not read."""
@@ -46,7 +46,7 @@ class Premises(Struct, frozen=True):
         return self.not_read.is_nothing
 
     def settled(self, cluster: Cluster | None) -> Premises:
-        """Return the premises with the version that a world of this cluster is judged by."""
+        """Return the premises with the version that a scenario of this cluster is judged by."""
         version = judged_by(self.kubernetes_version, cluster.server_version if cluster else "")
         return self if version == self.kubernetes_version else replace(self, kubernetes_version=version)
 

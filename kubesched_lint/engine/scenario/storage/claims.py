@@ -16,9 +16,9 @@ from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.storage import ZONAL, default_class
 from kubesched_lint.engine.scenario.limits import MOST_ORDINALS
 from kubesched_lint.engine.scenario.nodes.sketched import host_among, may_be_a_node, unstated_topology
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import all_claims, claim_named
 from kubesched_lint.engine.scenario.storage.volume_places import classes_of, volumes_of
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 from kubesched_lint.engine.scheduler.binding import MADE_AT_ONCE, candidates, settle
 from kubesched_lint.engine.scheduler.plugins import volume_binding, volume_zone
 from kubesched_lint.engine.scheduler.plugins.volume_binding import (
@@ -36,24 +36,24 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.model.workload import Workload
 
 
-def storage_class_of(world: World, claim: Claim) -> StorageClass | None:
+def storage_class_of(scenario: Scenario, claim: Claim) -> StorageClass | None:
     """Return the class of a claim, the default class if it names none; None if it is unknown."""
-    return _classes_by_name(world).get(claim.storage_class)
+    return _classes_by_name(scenario).get(claim.storage_class)
 
 
-@once_per_world
-def _classes_by_name(world: World) -> Mapping[str | None, StorageClass | None]:
+@once_per_scenario
+def _classes_by_name(scenario: Scenario) -> Mapping[str | None, StorageClass | None]:
     """Return name → class, the manifests' first; None → the default class."""
-    classes = classes_of(world)
+    classes = classes_of(scenario)
     return {None: default_class(classes), **{found.name: found for found in reversed(classes)}}
 
 
-def bound_volume(world: World, namespace: str, name: str) -> PersistentVolume | None:
+def bound_volume(scenario: Scenario, namespace: str, name: str) -> PersistentVolume | None:
     """Return the volume that a claim is bound to, or requests by name; None if there is none."""
-    claim, known = claim_named(world, namespace, name), _volumes_by(world)
+    claim, known = claim_named(scenario, namespace, name), _volumes_by(scenario)
     named = None if claim is None else known.name.get(claim.volume_name)
     found = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
-    return volumes_of(world)[min(found)] if found else None
+    return volumes_of(scenario)[min(found)] if found else None
 
 
 def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
@@ -70,8 +70,8 @@ def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
     for volume in it.workload.pod.volumes:
         if volume.kind != "persistentVolumeClaim" or volume.name in templates:
             continue
-        claim = claim_named(it.world, it.workload.namespace, volume.claim)
-        if claim is not None and bound_volume(it.world, it.workload.namespace, volume.claim) is None:
+        claim = claim_named(it.scenario, it.workload.namespace, volume.claim)
+        if claim is not None and bound_volume(it.scenario, it.workload.namespace, volume.claim) is None:
             yield claim, (*volume.path, "claimName")
 
 
@@ -83,25 +83,25 @@ def nodes_of_volume(it: Member, volume: Volume, among: NodeSet | None = None) ->
     alone = replace(it.pod, volumes=(volume,))
     found = it.usable if among is None else among
     for plugin in (volume_binding, volume_zone):
-        for rejection in plugin.reject(alone, storage_state(it.world), found):
+        for rejection in plugin.reject(alone, storage_state(it.scenario), found):
             found &= ~rejection.nodes
     return found
 
 
-def topology_nodes(world: World, topologies: Sequence[Mapping[str, tuple[str, ...]]]) -> NodeSet:
+def topology_nodes(scenario: Scenario, topologies: Sequence[Mapping[str, tuple[str, ...]]]) -> NodeSet:
     """Return the nodes within a class's allowedTopologies: any term, all of its keys."""
     found = 0
     for term in topologies:
-        here = world.index.all
+        here = scenario.index.all
         for key, values in term.items():
-            here &= world.index.where(Requirement(key, "In", values))
+            here &= scenario.index.where(Requirement(key, "In", values))
         found |= here
     return found
 
 
-def volumes_for(world: World, claim: Claim) -> Sequence[PersistentVolume]:
+def volumes_for(scenario: Scenario, claim: Claim) -> Sequence[PersistentVolume]:
     """Return the volumes that a claim is or may be bound to; without a known class, those without one."""
-    storage = settled_storage(world)
+    storage = settled_storage(scenario)
     settled = storage.claim(claim.namespace, claim.name)
     if settled is not None and (volume := storage.volumes.get(settled.volume_name)):
         return (volume,)
@@ -110,14 +110,14 @@ def volumes_for(world: World, claim: Claim) -> Sequence[PersistentVolume]:
     return tuple(_candidates(claim, name, storage))
 
 
-def has_free_volume(world: World, storage_class: str) -> bool:
+def has_free_volume(scenario: Scenario, storage_class: str) -> bool:
     """Return whether a volume of the class waits for a claim: then none needs to be provisioned."""
-    return storage_class in _classes_of_free_volumes(world)
+    return storage_class in _classes_of_free_volumes(scenario)
 
 
-@once_per_world
-def _classes_of_free_volumes(world: World) -> frozenset[str]:
-    return frozenset(volume.storage_class for volume in volumes_of(world) if volume.claim_ref is None)
+@once_per_scenario
+def _classes_of_free_volumes(scenario: Scenario) -> frozenset[str]:
+    return frozenset(volume.storage_class for volume in volumes_of(scenario) if volume.claim_ref is None)
 
 
 class Fate(Struct, frozen=True):
@@ -143,62 +143,64 @@ class Fate(Struct, frozen=True):
 _JUDGED = Fate(True)
 
 
-def fate(world: World, claim: Claim) -> Fate:
+def fate(scenario: Scenario, claim: Claim) -> Fate:
     """Return the fate of a claim: of the manifests, the cluster, a StatefulSet's template or an ephemeral volume.
 
     The volume controller binds a claim of an Immediate class, or of no class, to a matching volume, or asks the class's
     provisioner for one (``pkg/controller/volume/persistentvolume/pv_controller.go``, syncUnboundClaim, v1.36). If
     neither is possible, the claim stays unbound and its pods Pending.
     """
-    known = _fates(world)
+    known = _fates(scenario)
     if claim not in known:
-        known[claim] = _fate(world, claim)
+        known[claim] = _fate(scenario, claim)
     return known[claim]
 
 
-@once_per_world
-def _fates(world: World) -> dict[Claim, Fate]:
+@once_per_scenario
+def _fates(scenario: Scenario) -> dict[Claim, Fate]:
     """The fates of claims that somebody has asked for."""
     return {}
 
 
-def _fate(world: World, claim: Claim) -> Fate:
-    storage = settled_storage(world)
+def _fate(scenario: Scenario, claim: Claim) -> Fate:
+    storage = settled_storage(scenario)
     if is_bound(claim, storage):
         volume = storage.volumes.get(claim.volume_name)
         if volume is not None and MADE_AT_ONCE in volume.annotations:
-            return replace(_made_at_once(world, volume.storage_class), modelled=True)
-        if volume is not None or world.cluster_has("PersistentVolume"):
-            return _judged(world, [volume])
+            return replace(_made_at_once(scenario, volume.storage_class), modelled=True)
+        if volume is not None or scenario.cluster_has("PersistentVolume"):
+            return _judged(scenario, [volume])
         return _elsewhere(f"from where its volume {claim.volume_name} can be reached", "PersistentVolume")
     if claim.volume_name:
         volume = storage.volumes.get(claim.volume_name)
-        known = volume is not None or world.cluster_has("PersistentVolume")
+        known = volume is not None or scenario.cluster_has("PersistentVolume")
         return (
-            _judged(world, [volume]) if known else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
+            _judged(scenario, [volume])
+            if known
+            else _elsewhere(f"what volume {claim.volume_name} is", "PersistentVolume")
         )
     storage_class = storage.class_of(claim)
     named = claim.storage_class if storage_class is None else storage_class.name
-    if storage_class is None and named != "" and not world.cluster_has("StorageClass"):
+    if storage_class is None and named != "" and not scenario.cluster_has("StorageClass"):
         which = f"what StorageClass {named} does" if named else "which StorageClass is the default one"
         return _elsewhere(which, "StorageClass")
     if storage_class is not None and not storage_class.provisioner:
         return _elsewhere(f"what StorageClass {named} does: its manifest has no provisioner", "")
     provisions = storage_class is not None and storage_class.provisioner != NO_PROVISIONER
-    of_driver = unstated_topology(world, storage_class)
+    of_driver = unstated_topology(scenario, storage_class)
     if of_driver:
         return _elsewhere(f"which nodes have the label {of_driver}, which a driver of volumes sets", "")
-    if not (judged := _judged(world, _candidates(claim, named or "", storage))).modelled:
+    if not (judged := _judged(scenario, _candidates(claim, named or "", storage))).modelled:
         return judged
     if storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer":
-        if provisions or world.cluster_has("PersistentVolume"):
+        if provisions or scenario.cluster_has("PersistentVolume"):
             return _JUDGED
         return _no_others(f"of class {named}")
     if any(_candidates(claim, named or "", storage)):
         return Fate(False, f"which of the volumes {_of_class(named)} it is bound to", narrows=True)
     if provisions:
-        return _made_at_once(world, named or "")
-    if world.cluster_has("PersistentVolume"):
+        return _made_at_once(scenario, named or "")
+    if scenario.cluster_has("PersistentVolume"):
         return _JUDGED
     return _no_others(_of_class(named))
 
@@ -211,10 +213,10 @@ def _elsewhere(lack: str, kind: str) -> Fate:
     return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", kind)
 
 
-def _made_at_once(world: World, storage_class: str) -> Fate:
+def _made_at_once(scenario: Scenario, storage_class: str) -> Fate:
     """Return the fate of a claim whose provisioner chooses a zone before the pod has a node."""
     lack = f"where StorageClass {storage_class}, which binds at once, makes its volume"
-    found = _classes_by_name(world).get(storage_class)
+    found = _classes_by_name(scenario).get(storage_class)
     stays_in = storage_class if found is not None and found.provisioner in ZONAL else ""
     return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", stays_in=stays_in)
 
@@ -229,50 +231,50 @@ def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[
     return candidates(claim, storage_class, storage)
 
 
-def _judged(world: World, found: Iterable[PersistentVolume | None]) -> Fate:
+def _judged(scenario: Scenario, found: Iterable[PersistentVolume | None]) -> Fate:
     """Return the fate of a claim by its volumes: unknown if one is at a node that a sketch may have by another name."""
-    hosts = _unknown_hosts(world)
+    hosts = _unknown_hosts(scenario)
     volume = next((v for v in found if v is not None and v.name in hosts), None) if hosts else None
     if volume is None:
         return _JUDGED
     return _elsewhere(f"which node is {hosts[volume.name]}, where its volume {volume.name} is", "")
 
 
-@once_per_world
-def _unknown_hosts(world: World) -> Mapping[str, str]:
+@once_per_scenario
+def _unknown_hosts(scenario: Scenario) -> Mapping[str, str]:
     """Name of a volume → the node where it is, if a sketch may have it by another name."""
     hosts = {}
-    for volume in settled_storage(world).volumes.values():
+    for volume in settled_storage(scenario).volumes.values():
         conditions = (r for term in volume.node_terms or () for r in term.expressions)
-        if host := host_among(conditions, lambda name: may_be_a_node(name, world)):
+        if host := host_among(conditions, lambda name: may_be_a_node(name, scenario)):
             hosts[volume.name] = host
     return hosts
 
 
-@once_per_world
-def settled_storage(world: World) -> Storage:
+@once_per_scenario
+def settled_storage(scenario: Scenario) -> Storage:
     """Return the claims, volumes and classes of manifests and cluster, after the volume controller ran.
 
     Live objects win, because they show to which volume a claim is bound.
     """
-    live = Inventory() if world.cluster is None else world.cluster.inventory
+    live = Inventory() if scenario.cluster is None else scenario.cluster.inventory
     storage = Storage.of(
         replace(
             live,
-            claims=tuple(all_claims(world)),
-            volumes=tuple(volumes_of(world)),
-            storage_classes=tuple(classes_of(world)),
-            csi_drivers=world.objects.csi_drivers,
+            claims=tuple(all_claims(scenario)),
+            volumes=tuple(volumes_of(scenario)),
+            storage_classes=tuple(classes_of(scenario)),
+            csi_drivers=scenario.objects.csi_drivers,
         )
     )
     if not storage.claims:
         return storage
-    return settle(storage, contested=frozenset(_classes_of_templates(world, storage)))
+    return settle(storage, contested=frozenset(_classes_of_templates(scenario, storage)))
 
 
-def _classes_of_templates(world: World, storage: Storage) -> Iterator[str]:
+def _classes_of_templates(scenario: Scenario, storage: Storage) -> Iterator[str]:
     """Yield the classes of future claims, which compete for the volumes of the class."""
-    for workload in world.manifests.workloads:
+    for workload in scenario.manifests.workloads:
         for claim in (*workload.claim_templates, *(c for _, c in ephemeral_claims(workload))):
             storage_class = storage.class_of(claim)
             yield claim.storage_class or "" if storage_class is None else storage_class.name
@@ -293,24 +295,24 @@ def volume_fate(it: Member, volume: Volume) -> Fate:
         return Fate(False)
     if volume.kind == "ephemeral":
         claim = next((c for v, c in ephemeral_claims(it.workload) if v is volume), None)
-        return _JUDGED if claim is None else _of_ephemeral(it.world, claim)
+        return _JUDGED if claim is None else _of_ephemeral(it.scenario, claim)
     if volume.kind != "persistentVolumeClaim":
         return _JUDGED
-    claim = settled_storage(it.world).claim(it.workload.namespace, volume.claim)
+    claim = settled_storage(it.scenario).claim(it.workload.namespace, volume.claim)
     if claim is not None:
-        return fate(it.world, claim)
-    if it.world.cluster_has("PersistentVolumeClaim"):
+        return fate(it.scenario, claim)
+    if it.scenario.cluster_has("PersistentVolumeClaim"):
         return _JUDGED
     return _elsewhere(f"what claim {volume.claim} is bound to", "PersistentVolumeClaim")
 
 
-def _of_ephemeral(world: World, claim: Claim) -> Fate:
+def _of_ephemeral(scenario: Scenario, claim: Claim) -> Fate:
     """Return the fate of an ephemeral claim; which one of several free volumes it gets is not modelled."""
-    found = fate(world, claim)
-    storage_class = settled_storage(world).class_of(claim)
+    found = fate(scenario, claim)
+    storage_class = settled_storage(scenario).class_of(claim)
     if not found.modelled or storage_class is None:
         return found
-    if any(_candidates(claim, storage_class.name, settled_storage(world))):
+    if any(_candidates(claim, storage_class.name, settled_storage(scenario))):
         return Fate(False, f"which of the volumes {_of_class(storage_class.name)} it is bound to")
     return found
 
@@ -318,7 +320,7 @@ def _of_ephemeral(world: World, claim: Claim) -> Fate:
 def fates(it: Member) -> Iterator[tuple[str, Fate]]:
     """Yield each volume that its pods mount, as ``claim data``, with its fate."""
     for template in it.workload.claim_templates:
-        yield f"claim template {template.name}", fate(it.world, template)
+        yield f"claim template {template.name}", fate(it.scenario, template)
     for volume in it.workload.pod.volumes:
         what = f"claim {volume.claim}" if volume.claim else f"ephemeral volume {volume.name}"
         yield what, volume_fate(it, volume)
@@ -328,7 +330,7 @@ def without_unknown_storage(it: Member) -> Workload:
     """Return the workload without the claims whose binding is unknown; ``fates`` lists them."""
     if not it.workload.claim_templates and not it.workload.pod.volumes:
         return it.workload
-    templates = tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
+    templates = tuple(c for c in it.workload.claim_templates if fate(it.scenario, c).modelled)
     volumes = tuple(v for v in it.workload.pod.volumes if is_known(it, v))
     pod = it.workload.pod if len(volumes) == len(it.workload.pod.volumes) else replace(it.workload.pod, volumes=volumes)
     return replace(it.workload, claim_templates=templates, pod=pod)
@@ -338,22 +340,22 @@ def modelled_templates(it: Member) -> tuple[Claim, ...]:
     """Return the claim templates whose claims are modelled one by one; none if there would be too many claims."""
     if not it.workload.claim_templates or it.replicas > MOST_ORDINALS:
         return ()
-    return tuple(c for c in it.workload.claim_templates if fate(it.world, c).modelled)
+    return tuple(c for c in it.workload.claim_templates if fate(it.scenario, c).modelled)
 
 
-@once_per_world
-def storage_to_be(world: World) -> Storage:
+@once_per_scenario
+def storage_to_be(scenario: Scenario) -> Storage:
     """Return ``settled_storage`` with the claims that controllers make for the pods of StatefulSets."""
-    return settled_storage(world).with_objects(claims_to_be_made(world))
+    return settled_storage(scenario).with_objects(claims_to_be_made(scenario))
 
 
-def claims_to_be_made(world: World) -> Iterator[Claim]:
+def claims_to_be_made(scenario: Scenario) -> Iterator[Claim]:
     """Yield the claims that controllers make for the pods of StatefulSets, if they are modelled."""
-    for workload in world.manifests.workloads:
-        templates = modelled_templates(world.member(workload))
-        for ordinal in range(world.member(workload).replicas) if templates else ():
+    for workload in scenario.manifests.workloads:
+        templates = modelled_templates(scenario.member(workload))
+        for ordinal in range(scenario.member(workload).replicas) if templates else ():
             for claim in claims_of(replace(workload, claim_templates=templates), ordinal):
-                if settled_storage(world).claim(claim.namespace, claim.name) is None:
+                if settled_storage(scenario).claim(claim.namespace, claim.name) is None:
                     yield claim
 
 
@@ -362,10 +364,10 @@ def is_known(it: Member, volume: Volume) -> bool:
     return volume_fate(it, volume).modelled
 
 
-def storage_state(world: World) -> ClusterState:
+def storage_state(scenario: Scenario) -> ClusterState:
     """Return the nodes without pods, with the storage objects of manifests and cluster."""
-    state = ClusterState(world.index)
-    state.storage = settled_storage(world)
+    state = ClusterState(scenario.index)
+    state.storage = settled_storage(scenario)
     return state
 
 
@@ -376,11 +378,11 @@ class _VolumesBy(NamedTuple):
     claim: Mapping[tuple[str, str], int]
 
 
-@once_per_world
-def _volumes_by(world: World) -> _VolumesBy:
+@once_per_scenario
+def _volumes_by(scenario: Scenario) -> _VolumesBy:
     by_name: dict[str, int] = {}
     by_claim: dict[tuple[str, str], int] = {}
-    for number, volume in enumerate(volumes_of(world)):
+    for number, volume in enumerate(volumes_of(scenario)):
         by_name.setdefault(volume.name, number)
         if volume.claim_ref is not None:
             by_claim.setdefault(volume.claim_ref[:2], number)

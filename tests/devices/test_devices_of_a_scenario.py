@@ -1,4 +1,4 @@
-"""What is known of the devices of a world, and what has to be known before the allocator is asked."""
+"""What is known of the devices of a scenario, and what has to be known before the allocator is asked."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from kubesched_lint.engine.base import extras
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import allocator_of, devices_of, devices_unknown
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scenario.world import World
 from kubesched_lint.engine.scheduler.devices import selectors
 from kubesched_lint.explaining.devices.requests import must_know_devices
 from tests.devices.sets import (
@@ -21,10 +21,10 @@ from tests.devices.sets import (
     devices_on,
     manifests_of,
     node,
+    scenario_of,
     template,
     using,
     wanting,
-    world_of,
 )
 from tests.lifecycle.simulated import other
 
@@ -42,33 +42,33 @@ def held(name: str, *pods: str, owner: str = "") -> Value:
     return {**found, "status": {"allocation": ALLOCATION, "reservedFor": reserved}}
 
 
-def test_a_world_has_the_objects_of_manifests_and_cluster() -> None:
-    world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), template(), claim("shared"), using(1))
-    found = devices_of(world)
+def test_a_scenario_has_the_objects_of_manifests_and_cluster() -> None:
+    scenario = scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), template(), claim("shared"), using(1))
+    found = devices_of(scenario)
     assert found is not None
     assert (list(found.classes), [s.name for s in found.slices]) == (["gpu"], ["n0-gpus"])
     assert (list(found.templates), list(found.claims)) == ([("default", "gpu")], [("default", "shared")])
-    assert not devices_unknown(world)
+    assert not devices_unknown(scenario)
 
 
-def test_a_world_without_devices_has_none() -> None:
-    world = world_of(cluster_of(*NODES), {**using(1), "kind": "ReplicaSet"})
-    assert devices_of(world) is None
-    assert devices_of(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)))) is not None
-    assert not allocator_of(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))))
+def test_a_scenario_without_devices_has_none() -> None:
+    scenario = scenario_of(cluster_of(*NODES), {**using(1), "kind": "ReplicaSet"})
+    assert devices_of(scenario) is None
+    assert devices_of(scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)))) is not None
+    assert not allocator_of(scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))))
 
 
 def test_a_manifest_does_not_take_the_allocation_of_the_clusters_claim() -> None:
-    world = world_of(cluster_of(*NODES, held("shared", "p")), claim("shared"))
-    found = devices_of(world)
+    scenario = scenario_of(cluster_of(*NODES, held("shared", "p")), claim("shared"))
+    found = devices_of(scenario)
     assert found is not None
     assert found.claims["default", "shared"].allocation is not None
 
 
 def test_only_pods_that_are_there_hold_devices() -> None:
     objects = (*NODES, GPU_CLASS, held("shared", "a", "b"), held("own", "a", owner="a"), held("idle"))
-    world = world_of(cluster_of(*objects, devices_on("n0", 1)), template(), using(1))
-    known = devices_of(world)
+    scenario = scenario_of(cluster_of(*objects, devices_on("n0", 1)), template(), using(1))
+    known = devices_of(scenario)
     assert known is not None
     both = known.held_by([("default", "a"), ("default", "b")])
     assert both is known
@@ -91,7 +91,7 @@ def test_only_pods_that_are_there_hold_devices() -> None:
     ],
 )
 def test_what_the_allocator_would_have_to_know(kinds: tuple[str, ...], objects: tuple[Value, ...], says: str) -> None:
-    found = devices_unknown(world_of(cluster_of(*NODES, *objects, kinds=kinds), template(), using(1)))
+    found = devices_unknown(scenario_of(cluster_of(*NODES, *objects, kinds=kinds), template(), using(1)))
     assert says in found if says else not found
 
 
@@ -106,10 +106,10 @@ def test_what_the_allocator_would_have_to_know(kinds: tuple[str, ...], objects: 
 def test_an_older_server_may_drop_what_a_claim_asks_for(version: str, more: Value, is_unknown: bool) -> None:
     cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1, capacity={"memory": {"value": "1Gi"}}))
     premises = Premises(kubernetes_version=version)
-    world = World(manifests_of(template(**more), using(1)).inventory, cluster, premises)
+    scenario = Scenario(manifests_of(template(**more), using(1)).inventory, cluster, premises)
     gate = f"whether the gate DRAConsumableCapacity is on, which is no default in {version}"
-    assert devices_unknown(world) == (gate if is_unknown else "")
-    stored = World(manifests_of(using(1)).inventory, cluster_of(*NODES, GPU_CLASS, template(**more)), premises)
+    assert devices_unknown(scenario) == (gate if is_unknown else "")
+    stored = Scenario(manifests_of(using(1)).inventory, cluster_of(*NODES, GPU_CLASS, template(**more)), premises)
     assert "gate" not in devices_unknown(stored), "the server kept what it has stored"
 
 
@@ -127,14 +127,16 @@ FOREVER = {"operator": "Exists", "effect": "NoExecute"}
 )
 def test_noexecute_taints_matter_only_to_pods_that_may_be_evicted(tolerations: list[Value], is_unknown: bool) -> None:
     cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}]))
-    found = devices_unknown(world_of(cluster, template(tolerations=tolerations), using(1)))
+    found = devices_unknown(scenario_of(cluster, template(tolerations=tolerations), using(1)))
     assert found == ("which pods leave devices with a NoExecute taint" if is_unknown else "")
 
 
 def test_a_running_pod_with_a_device_of_a_noexecute_taint_may_leave_it() -> None:
     tainted = devices_on("n0", 1, taints=[{"key": "k", "effect": "NoExecute"}])
     cluster = cluster_of(*NODES, GPU_CLASS, tainted, held("old", "pod"))
-    assert devices_unknown(world_of(cluster, template(), using(1))) == "which pods leave devices with a NoExecute taint"
+    assert (
+        devices_unknown(scenario_of(cluster, template(), using(1))) == "which pods leave devices with a NoExecute taint"
+    )
 
 
 @pytest.mark.parametrize("effect", ["NoExecute", "", "NoSchedule"])
@@ -143,7 +145,7 @@ def test_a_running_pod_stays_only_if_its_request_tolerates_the_taint(effect: str
     running = held("old", "pod")
     toleration = {"operator": "Exists", "effect": effect} if effect else {"operator": "Exists"}
     running["spec"] = {"devices": wanting(tolerations=[toleration])}
-    found = devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, tainted, running), template(), using(1)))
+    found = devices_unknown(scenario_of(cluster_of(*NODES, GPU_CLASS, tainted, running), template(), using(1)))
     assert bool(found) is (effect != "NoExecute")
 
 
@@ -152,9 +154,9 @@ def test_binding_conditions_are_assumed_for_pods_that_may_get_the_device() -> No
     other_class = {**GPU_CLASS, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "nic"'}}]}}
 
     def premises(device_class: Value) -> list[str]:
-        world = world_of(cluster_of(*NODES, device_class, slow), template(), using(1))
-        assert not devices_unknown(world)
-        return list(pod_premises(world.member(world.manifests.workloads[0])))
+        scenario = scenario_of(cluster_of(*NODES, device_class, slow), template(), using(1))
+        assert not devices_unknown(scenario)
+        return list(pod_premises(scenario.member(scenario.manifests.workloads[0])))
 
     assert premises(GPU_CLASS) == ["drivers make devices with binding conditions ready in time"]
     assert premises(other_class) == []
@@ -166,8 +168,8 @@ def test_rules_of_the_manifests_taint_devices_on_an_assumption() -> None:
     rule = other("DeviceTaintRule", "broken", "resource.k8s.io/v1beta2", spec={"deviceSelector": {}, "taint": taint})
 
     def premises(*live: Value) -> str:
-        world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1), *live), template(), rule, using(1))
-        return " ".join(pod_premises(world.member(world.manifests.workloads[0])))
+        scenario = scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1), *live), template(), rule, using(1))
+        return " ".join(pod_premises(scenario.member(scenario.manifests.workloads[0])))
 
     assert "DRADeviceTaintRules" in premises()
     assert "DRADeviceTaintRules" not in premises(rule)
@@ -175,16 +177,16 @@ def test_rules_of_the_manifests_taint_devices_on_an_assumption() -> None:
 
 def test_a_slice_of_the_manifests_does_not_tell_what_the_cluster_has() -> None:
     cluster = cluster_of(*NODES, GPU_CLASS, kinds=tuple(kind for kind in KINDS if kind != "ResourceSlice"))
-    world = world_of(cluster, template(), devices_on("n0", 1), using(2))
-    assert devices_unknown(world) == "which devices the nodes have: the cluster's file holds no ResourceSlice"
+    scenario = scenario_of(cluster, template(), devices_on("n0", 1), using(2))
+    assert devices_unknown(scenario) == "which devices the nodes have: the cluster's file holds no ResourceSlice"
     with pytest.raises(UncheckedError, match="needs devices"):
-        must_know_devices(world.member(world.manifests.workloads[0]))
+        must_know_devices(scenario.member(scenario.manifests.workloads[0]))
 
 
 def test_a_template_that_may_exist_is_unknown_and_a_missing_one_is_known() -> None:
-    known = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), using(1))
+    known = scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), using(1))
     assert not devices_unknown(known)
-    open_ = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1), kinds=KINDS[:-1]), using(1))
+    open_ = scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1), kinds=KINDS[:-1]), using(1))
     assert devices_unknown(open_) == "whether ResourceClaimTemplate default/gpu exists"
 
 
@@ -192,32 +194,34 @@ def test_one_claim_named_twice_is_never_satisfied() -> None:
     twice = using(1)
     references = [{"name": name, "resourceClaimName": "shared"} for name in ("a", "b")]
     twice["spec"]["template"]["spec"]["resourceClaims"] = references
-    world = world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), claim("shared"), twice)
-    assert devices_unknown(world) == "whether a pod ever starts that names one ResourceClaim twice: its binding fails"
+    scenario = scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2)), claim("shared"), twice)
+    assert (
+        devices_unknown(scenario) == "whether a pod ever starts that names one ResourceClaim twice: its binding fails"
+    )
 
 
 def test_a_claim_whose_devices_no_pod_uses_may_be_freed() -> None:
     """A pod that cannot use them makes the scheduler free them; its next attempt allocates others."""
     cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2), held("shared"))
     using_it = using(1, resourceClaimName="shared")
-    assert devices_unknown(world_of(cluster, using_it)).startswith(
+    assert devices_unknown(scenario_of(cluster, using_it)).startswith(
         "when the scheduler frees ResourceClaim default/shared"
     )
     used = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 2), held("shared", "other"))
-    assert not devices_unknown(world_of(used, using_it))
+    assert not devices_unknown(scenario_of(used, using_it))
 
 
 def test_before_1_34_the_gate_decides() -> None:
     cluster = cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1))
-    world = world_of(cluster, template(), using(1))
-    old = World(world.manifests, cluster, Premises(kubernetes_version="1.33"))
+    scenario = scenario_of(cluster, template(), using(1))
+    old = Scenario(scenario.manifests, cluster, Premises(kubernetes_version="1.33"))
     assert "DynamicResourceAllocation" in devices_unknown(old)
 
 
 def test_a_selector_that_cannot_be_evaluated_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     picky = template(selectors=[{"cel": {"expression": 'device.attributes["gpu.example.com"].model == "a"'}}])
-    assert not devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), picky, using(1)))
+    assert not devices_unknown(scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), picky, using(1)))
     monkeypatch.setattr(selectors, "has_cel", lambda: False)
-    found = devices_unknown(world_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), picky, using(1)))
+    found = devices_unknown(scenario_of(cluster_of(*NODES, GPU_CLASS, devices_on("n0", 1)), picky, using(1)))
     assert found.startswith("which devices are meant: ")
     assert extras.CEL_NEEDED in found

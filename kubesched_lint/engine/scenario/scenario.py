@@ -1,7 +1,7 @@
-"""One world: a manifest set laid over a cluster, and each workload in it.
+"""One scenario: a manifest set laid over a cluster, and each workload in it.
 
-Its methods, and functions that take a World or a Member, answer every question about them; ``once_per_world`` caches an
-answer. A world judges nothing: ``scheduler`` decides whether a pod fits a node.
+Its methods, and functions that take a Scenario or a Member, answer every question about them; ``once_per_scenario``
+caches an answer. A scenario judges nothing: ``scheduler`` decides whether a pod fits a node.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def once_per_world(build: Callable[[World], T]) -> Callable[[World], T]:
-    """Return a function of a world that computes its result once per world."""
+def once_per_scenario(build: Callable[[Scenario], T]) -> Callable[[Scenario], T]:
+    """Return a function of a scenario that computes its result once per scenario."""
 
     @wraps(build)
-    def remembered(world: World) -> T:
-        answers = world.answers
+    def remembered(scenario: Scenario) -> T:
+        answers = scenario.answers
         if build not in answers:
-            answers[build] = build(world)
+            answers[build] = build(scenario)
         return answers[build]  # type: ignore[return-value]
 
     return remembered
 
 
-class World:
+class Scenario:
     """``cluster`` None: only the manifests are known. A rule's requirements are checked before its check runs."""
 
     def __init__(self, manifests: Inventory, cluster: Cluster | None = None, premises: Premises | None = None) -> None:
@@ -77,7 +77,7 @@ class World:
         self.manifests = manifests
         self._members: dict[Workload, Member] = {}
         self.answers: dict[object, object] = {}
-        """What ``once_per_world`` has computed."""
+        """What ``once_per_scenario`` has computed."""
         self.reaches: dict[Reach, Reach] = {}
         """What ``Member.reach`` has computed: thousands of workloads reach the same nodes, and share one answer."""
         self.refused: Mapping[Any, Refusals] | None = None
@@ -85,42 +85,42 @@ class World:
         self.answered: dict[Any, Refusals] = {}
         """Source → the API server's refusals, if somebody has asked for them."""
 
-    # -- other worlds ------------------------------------------------------------------------------------------------
+    # -- other scenarios ---------------------------------------------------------------------------------------------
 
-    def on(self, cluster: Cluster) -> World:
-        """Return the world of the same manifests on another cluster."""
-        return self._judged_already(World(self.manifests, cluster, self.premises))
+    def on(self, cluster: Cluster) -> Scenario:
+        """Return the scenario of the same manifests on another cluster."""
+        return self._judged_already(Scenario(self.manifests, cluster, self.premises))
 
-    def with_manifests(self, manifests: Inventory) -> World:
-        """Return the world of other manifests on the same cluster; without pools they share one index of the nodes."""
-        other = self._judged_already(World(manifests, self.cluster, self.premises))
+    def with_manifests(self, manifests: Inventory) -> Scenario:
+        """Return the scenario of other manifests on the same cluster; without pools both share one index of nodes."""
+        other = self._judged_already(Scenario(manifests, self.cluster, self.premises))
         if self.cluster is not None and not self.pools:
             other.index = self.index
         return other
 
-    def with_workloads(self, workloads: tuple[Workload, ...]) -> World:
-        """Return the world of other workloads on the same cluster, whose pods the same admission stores.
+    def with_workloads(self, workloads: tuple[Workload, ...]) -> Scenario:
+        """Return the scenario of other workloads on the same cluster, whose pods the same admission stores.
 
-        A scheduler's profile asks which workload owns a pod, so with profiles each world has its own.
+        A scheduler's profile asks which workload owns a pod, so with profiles each scenario has its own.
         """
         other = self.with_manifests(replace(self.manifests, workloads=workloads))
         if not self.objects.schedulers:
             other.admission = self.admission
         return other
 
-    def _judged_already(self, other: World) -> World:
-        """Return another world of the same documents, or of some of them, which the API server answers alike."""
+    def _judged_already(self, other: Scenario) -> Scenario:
+        """Return another scenario of the same documents, or of some of them, which the API server answers alike."""
         if other.premises.kubernetes_version == self.premises.kubernetes_version:
             other.refused, other.answered = self.refused, self.answered
         return other
 
     @cached_property
-    def without_pools(self) -> World:
-        """The same world with today's nodes only; itself if there are no pools."""
+    def without_pools(self) -> Scenario:
+        """The same scenario with today's nodes only; itself if there are no pools."""
         if not self.pools or self.cluster is None:
             return self
         cluster = replace(self.cluster, inventory=replace(self.cluster.inventory, node_pools=()))
-        return self._judged_already(World(replace(self.manifests, node_pools=()), cluster, self.premises))
+        return self._judged_already(Scenario(replace(self.manifests, node_pools=()), cluster, self.premises))
 
     # -- objects -----------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class World:
     # -- workloads ---------------------------------------------------------------------------------------------------
 
     def member(self, workload: Workload) -> Member:
-        """Return a workload in this world: of the manifests, of the cluster, or a variation of one."""
+        """Return a workload in this scenario: of the manifests, of the cluster, or a variation of one."""
         found = self._members.get(workload)
         if found is None:
             found = self._members[workload] = Member(workload, self)
@@ -320,14 +320,19 @@ class World:
 
 
 class Member:
-    """A workload in a world."""
+    """A workload in a scenario."""
 
-    def __init__(self, workload: Workload, world: World) -> None:
+    def __init__(self, workload: Workload, scenario: Scenario) -> None:
         self.workload = workload
-        self.world = world
+        self.scenario = scenario
 
     def __repr__(self) -> str:
         return f"Member({self.workload})"
+
+    @property
+    def world(self) -> Scenario:
+        """The name of ``scenario`` in rules of version 0.1; to go with the next minor version."""
+        return self.scenario
 
     # -- its pods ----------------------------------------------------------------------------------------------------
 
@@ -335,7 +340,7 @@ class Member:
     def pod(self) -> Pod:
         """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
         found = self._made_by(controller_labels(self.workload))
-        varying = self.world.varying_labels
+        varying = self.scenario.varying_labels
         return standing_for_all(found, self.workload, self.replicas, varying) if varying else found
 
     def pod_of_ordinal(self, ordinal: int) -> Pod:
@@ -344,9 +349,9 @@ class Member:
         return self._made_by({**controller_labels(self.workload), **own}) if own else self.pod
 
     def _made_by(self, extra_labels: Mapping[str, str]) -> Pod:
-        admission = self.world.admission
+        admission = self.scenario.admission
         pod = admission.stored(admission.pod_of(self.workload), extra_labels, self.workload.source)
-        cluster = self.world.cluster
+        cluster = self.scenario.cluster
         if cluster is None or cluster.resources_left_out.isdisjoint(pod.requests):
             return pod
         kept = pod.requests.keys() - cluster.resources_left_out
@@ -355,19 +360,19 @@ class Member:
     @property
     def is_created(self) -> bool:
         """Whether the API server creates its pods, as far as known; quotas are checked elsewhere."""
-        return self.world.admission.decision(self.workload).refusal is None
+        return self.scenario.admission.decision(self.workload).refusal is None
 
     @property
     def autoscaler(self) -> Autoscaler | None:
         """The HorizontalPodAutoscaler that scales it."""
-        return autoscaler_of(self.workload, self.world.autoscalers)
+        return autoscaler_of(self.workload, self.scenario.autoscalers)
 
     @cached_property
     def replicas(self) -> int:
         """The number of pods at the start: as written, else as running, within the bounds of its autoscaler."""
-        if self.workload.replicas_written and not self.world.autoscalers:
+        if self.workload.replicas_written and not self.scenario.autoscalers:
             return self.workload.replicas
-        return starting_replicas(self.workload, self.world.cluster, self.autoscaler)
+        return starting_replicas(self.workload, self.scenario.cluster, self.autoscaler)
 
     @property
     def most_wanted(self) -> int:
@@ -383,16 +388,16 @@ class Member:
     @property
     def running_pods(self) -> tuple[BoundPod, ...]:
         """Pods of its previous revision in the snapshot: they are replaced, not added to."""
-        if self.world.cluster is None:
+        if self.scenario.cluster is None:
             return ()
-        return self.world.cluster.running.pods_of(self.workload)
+        return self.scenario.cluster.running.pods_of(self.workload)
 
     @cached_property
     def template_changed(self) -> bool | None:
         """Whether the manifest differs from the running revision; None if that is unknown."""
-        if self.world.cluster is None:
+        if self.scenario.cluster is None:
             return None
-        return template_changed(self.workload, self.world.cluster)
+        return template_changed(self.workload, self.scenario.cluster)
 
     # -- where they may run ------------------------------------------------------------------------------------------
 
@@ -401,15 +406,15 @@ class Member:
         """The nodes that are open to its pods; the room on future nodes is already reduced by those of a DaemonSet."""
         from kubesched_lint.engine.scheduler.framework import static_reach
 
-        found = static_reach(self.pod, self.world.index)
+        found = static_reach(self.pod, self.scenario.index)
         if self.workload.kind == "DaemonSet":
             found = found._replace(usable=found.usable & self.daemon_nodes)
-        return self.world.reaches.setdefault(found, found)
+        return self.scenario.reaches.setdefault(found, found)
 
     @cached_property
     def daemon_nodes(self) -> NodeSet:
         """Today's nodes for which the DaemonSet controller makes a pod; it ignores resources and other pods."""
-        return made_for(self.pod, self.world.index) & self.world.today
+        return made_for(self.pod, self.scenario.index) & self.scenario.today
 
     @property
     def usable(self) -> NodeSet:
@@ -419,13 +424,15 @@ class Member:
     @property
     def tolerated(self) -> NodeSet:
         """All nodes without a taint that excludes it, whatever their labels."""
-        return self.world.index.all & ~repelled(self.world.index, self.pod.tolerations)
+        return self.scenario.index.all & ~repelled(self.scenario.index, self.pod.tolerations)
 
     # -- with which other pods ---------------------------------------------------------------------------------------
 
     def surely_selects(self, term: PodAffinityTerm, other: Workload) -> bool:
         """Return whether one of its terms selects the pods of another, as far as namespace labels are known."""
-        return self.world.namespaces.selects(term, self.workload.namespace, self.world.member(other).pod, unknown=False)
+        return self.scenario.namespaces.selects(
+            term, self.workload.namespace, self.scenario.member(other).pod, unknown=False
+        )
 
     def repels_itself(self, term: PodAffinityTerm) -> bool:
         """Return whether one of its terms certainly selects pods of the same revision."""
@@ -438,4 +445,4 @@ class Member:
 
     def selected_workloads(self, term: PodAffinityTerm) -> Iterator[Workload]:
         """Yield the workloads of the manifests, itself included, that one of its terms may select."""
-        return self.world.selection.selected_by(term, self.workload.namespace)
+        return self.scenario.selection.selected_by(term, self.workload.namespace)

@@ -23,13 +23,13 @@ from kubesched_lint.engine.scenario.gangs import foreign_gangs_of, gates_of, pod
 from kubesched_lint.engine.scenario.others.neighbours import is_answered_by_waiting, others_selected
 from kubesched_lint.engine.scenario.others.running import pods_of_others
 from kubesched_lint.engine.scenario.premises import service_premises
+from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import fates
-from kubesched_lint.engine.scenario.world import Member
 from kubesched_lint.engine.scheduler.framework import static_feasible
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-    from kubesched_lint.engine.scenario.world import World
+    from kubesched_lint.engine.scenario.scenario import Scenario
 
 
 _LOSSES = ("node-loss", "zone-loss", "drain")
@@ -44,7 +44,7 @@ class Lack(Struct, frozen=True):
     events: tuple[str, ...] = ()
     """The events that it concerns; all if empty."""
     doubts: str = ""
-    """The premise (see ``Counted``) that it doubts: a proof that does not rest on this one holds all the same."""
+    """The premise (see ``Bound``) that it doubts: a proof that does not rest on this one holds all the same."""
 
 
 def lacks_of(it: Member, *, nowhere: bool = False) -> tuple[Lack, ...]:
@@ -52,13 +52,13 @@ def lacks_of(it: Member, *, nowhere: bool = False) -> tuple[Lack, ...]:
 
     ``nowhere``: no node is open to its pods, whatever runs there and whatever volumes there are.
     """
-    assert it.world.cluster is not None, "without a cluster there are no verdicts about nodes"
-    if not it.world.cluster.knows_nodes:
+    assert it.scenario.cluster is not None, "without a cluster there are no verdicts about nodes"
+    if not it.scenario.cluster.knows_nodes:
         return (Lack("the nodes: the snapshot holds none, because they were not captured", True, narrows=False),)
-    admission = it.world.admission
+    admission = it.scenario.admission
     closed = nowhere and (admission.tells_of_class(it.pod) or fits_nowhere(it))
     found = [Lack(premise, False, narrows=closed) for premise in admission.decision(it.workload).assumed]
-    missing = [*_of_storage(it), *(_of_gaps(it) if it.world.cluster.origin == "snapshot" else ())]
+    missing = [*_of_storage(it), *(_of_gaps(it) if it.scenario.cluster.origin == "snapshot" else ())]
     found += [replace(lack, narrows=True) if nowhere and not lack.events else lack for lack in missing]
     return (*unmodelled(it), *found)
 
@@ -66,7 +66,7 @@ def lacks_of(it: Member, *, nowhere: bool = False) -> tuple[Lack, ...]:
 def fits_nowhere(it: Member) -> bool:
     """Whether no node is large enough for a pod, whatever its labels and taints, and whatever runs there."""
     anywhere = replace(it.pod, node_selector={}, required_node_terms=None, tolerations=(EVERY_TAINT,))
-    return not static_feasible(anywhere, it.world.index)
+    return not static_feasible(anywhere, it.scenario.index)
 
 
 def unmodelled(it: Member) -> Iterator[Lack]:
@@ -80,15 +80,15 @@ def unmodelled(it: Member) -> Iterator[Lack]:
     yield from (Lack(premise, False) for premise in service_premises(it))
     for what in profile_of(it.pod).half_disabled:
         yield Lack(f"whether {pod.scheduler_name} binds its pods: {what}, and may fail", True)
-    if needs_devices(pod, it.world):
-        yield from (Lack(what, True) for what in filter(None, [devices_unknown(it.world)]))
+    if needs_devices(pod, it.scenario):
+        yield from (Lack(what, True) for what in filter(None, [devices_unknown(it.scenario)]))
         if pod.node_name:
             yield Lack(
                 f"whether the kubelet of {pod.node_name} starts it: nodeName bypasses the scheduler's devices", True
             )
         if not profile_of(it.pod).allocates_devices:
             yield Lack(f"whether the kubelet starts it: {pod.scheduler_name} has DynamicResources disabled", True)
-        labels = it.world.namespaces.labels.get(pod.namespace)
+        labels = it.scenario.namespaces.labels.get(pod.namespace)
         if labels is not None and labels.get(ADMIN_LABEL) != "true" and asks_for_admin_access(it):
             yield Lack(f"who sets the label {ADMIN_LABEL} of namespace {pod.namespace}, which adminAccess needs", True)
     if pod.node_name and _mounts(it):
@@ -108,7 +108,7 @@ def _of_passing(it: Member) -> Iterator[Lack]:
 
     terms, namespace = it.pod.required_affinity, it.workload.namespace
     if terms:
-        for other in it.world.selection.selected_by_all(terms, namespace):
+        for other in it.scenario.selection.selected_by_all(terms, namespace):
             if other.kind == "CronJob":
                 yield lack(f"when pods of {other} run, which its affinity selects", unknown=True)
         if is_answered_by_waiting(it):
@@ -117,22 +117,22 @@ def _of_passing(it: Member) -> Iterator[Lack]:
     passing = (w for selector in counted for w in others_selected(it, selector) if w.kind == "CronJob")
     for other in dict.fromkeys(passing):
         yield lack(f"no pods of {other} run, which its spread counts")
-    waiting = pods_of_others(it.world).waiting if counted else ()
+    waiting = pods_of_others(it.scenario).waiting if counted else ()
     if any(pod.namespace == namespace and s.matches(pod.labels) for pod in waiting for s in counted):
         yield lack("pods outside the set that wait, and that its spread counts, go on waiting")
 
 
 def _of_volume_gates(it: Member) -> Iterator[Lack]:
     """Yield what follows where gates about volumes are not as the version has them: the model follows the version."""
-    if not _mounts(it) or it.world.cluster is None:
+    if not _mounts(it) or it.scenario.cluster is None:
         return
     # An API server without the gate drops the field.
-    stored = any(driver.is_needed_on_nodes for driver in it.world.cluster.inventory.csi_drivers)
-    on = gates_of(it.world).get(DRIVERS, stored or None)
-    version = it.world.premises.kubernetes_version
+    stored = any(driver.is_needed_on_nodes for driver in it.scenario.cluster.inventory.csi_drivers)
+    on = gates_of(it.scenario).get(DRIVERS, stored or None)
+    version = it.scenario.premises.kubernetes_version
     if on is not None and on != has(version, CSI_DRIVER_ON_THE_NODE):
         yield Lack(f"which nodes {DRIVERS}={str(on).lower()} closes to its volumes", True, narrows=on)
-    scored = gates_of(it.world).get(CAPACITY_SCORES)
+    scored = gates_of(it.scenario).get(CAPACITY_SCORES)
     if scored is not None and scored != has(version, STORAGE_CAPACITY_SCORES):
         yield Lack(f"{CAPACITY_SCORES}={str(scored).lower()} changes no choice of a node", False, narrows=False)
 
@@ -142,10 +142,10 @@ def _of_groups(it: Member) -> Iterator[Lack]:
     for gang in foreign_gangs_of(it):
         system = gang.group.system
         yield Lack(f"{system} admits the pods of {gang} together, which is not known", False)
-    name, gates = it.workload.pod.group, gates_of(it.world)
+    name, gates = it.workload.pod.group, gates_of(it.scenario)
     if not name or gates.get(GROUPS) is False:
         return
-    group = pod_group(it.world, it.workload.namespace, name)
+    group = pod_group(it.scenario, it.workload.namespace, name)
     if GROUPS not in gates:
         yield Lack(f"whether the pods of group {name} start together: no feature gate {GROUPS} is stated", True)
     elif group is None:
@@ -174,20 +174,22 @@ def _of_plugins(pod: Pod) -> Iterator[str]:
         yield f"{name} of {pod.scheduler_name} keeps no pod from a node, and evicts none"
 
 
-def in_one_line(world: World) -> Iterator[str]:
+def in_one_line(scenario: Scenario) -> Iterator[str]:
     """Yield assumptions about classes and volumes, unknown classes and failing schedulers, for the whole set."""
-    assert world.cluster is not None
-    for profile in world.objects.schedulers:
+    assert scenario.cluster is not None
+    for profile in scenario.objects.schedulers:
         for what in profile.half_disabled:
             yield f"unknown whether {profile.name} binds pods: {what}, and may fail ({profile.origin})"
     asking = [
-        w for w in world.manifests.workloads if w.pod.priority_class or w.pod.runtime_class or _mounts(world.member(w))
+        w
+        for w in scenario.manifests.workloads
+        if w.pod.priority_class or w.pod.runtime_class or _mounts(scenario.member(w))
     ]
-    if world.cluster.origin == "snapshot":
-        found = dict.fromkeys(what for w in asking for what in world.admission.decision(w).unknown)
+    if scenario.cluster.origin == "snapshot":
+        found = dict.fromkeys(what for w in asking for what in scenario.admission.decision(w).unknown)
         status = "unknown, so there is no verdict on whether pods are created"
     else:
-        found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(world.member(w)) if not lack.unknown)
+        found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(scenario.member(w)) if not lack.unknown)
         status = "assumed, because the cluster file does not say"
     if found:
         more = and_more(len(found) - SHOWN)
@@ -195,17 +197,17 @@ def in_one_line(world: World) -> Iterator[str]:
 
 
 def _of_storage(it: Member) -> Iterator[Lack]:
-    assert it.world.cluster is not None
+    assert it.scenario.cluster is not None
     for what, fate in fates(it):
         if not fate.lack:
             continue
         if not fate.assumed:
             yield Lack(f"{what}: {fate.lack}", True, narrows=fate.narrows)
-        elif fate.kind and it.world.cluster.origin == "snapshot":
+        elif fate.kind and it.scenario.cluster.origin == "snapshot":
             yield Lack(f"{what}: {fate.lack}; the snapshot holds no {fate.kind}", True, narrows=fate.narrows)
         else:
             yield Lack(f"{what}: {fate.assumed}", False, narrows=fate.narrows)
-        if fate.stays_in and len(it.world.index.domains_with(ZONE, it.usable)) > 1:
+        if fate.stays_in and len(it.scenario.index.domains_with(ZONE, it.usable)) > 1:
             where = f"{what}: in which zone StorageClass {fate.stays_in} makes its volume, which never leaves it"
             yield Lack(where, True, events=_LOSSES)
 
@@ -225,7 +227,7 @@ def looks_at_others(pod: Pod, index: NodeIndex) -> bool:
 
 def _of_gaps(it: Member) -> Iterator[Lack]:
     for kind, what, matters, narrows, events in _GAPS:
-        if not it.world.cluster_has(kind) and matters(it):
+        if not it.scenario.cluster_has(kind) and matters(it):
             doubts = MORE_PODS if kind == "Pod" else ""
             yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows(it), events, doubts)
 
@@ -239,7 +241,7 @@ def _never(_: object) -> bool:
 
 
 def _needs_nobody(it: Member) -> bool:
-    return not looks_at_others(it.pod, it.world.index)
+    return not looks_at_others(it.pod, it.scenario.index)
 
 
 def _names_namespaces(it: Member) -> bool:
@@ -251,11 +253,11 @@ def _mounts(it: Member) -> bool:
 
 
 def _wants_devices(it: Member) -> bool:
-    return needs_devices(it.workload.pod, it.world)
+    return needs_devices(it.workload.pod, it.scenario)
 
 
 def _namespace_is_elsewhere(it: Member) -> bool:
-    is_elsewhere = all(n.name != it.workload.namespace for n in it.world.manifests.namespaces)
+    is_elsewhere = all(n.name != it.workload.namespace for n in it.scenario.manifests.namespaces)
     return is_elsewhere or _selects_namespaces(it.workload.pod)
 
 
@@ -291,14 +293,14 @@ _GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
 _BESIDE = (("Pod", "running pods"), ("PersistentVolume", "volumes"), ("ResourceQuota", "quotas"))
 
 
-def emptiness(world: World, *more: tuple[str, str]) -> str:
+def emptiness(scenario: Scenario, *more: tuple[str, str]) -> str:
     """The assumption about kinds that a sketch or kubectl's output leaves out; empty if none is missing.
 
     ``more`` are further (kind, noun) that matter.
     """
-    assert world.cluster is not None
-    missing = [noun for kind, noun in (*_BESIDE, *more) if not world.cluster_has(kind)]
-    if world.cluster.origin == "snapshot" or not missing:
+    assert scenario.cluster is not None
+    missing = [noun for kind, noun in (*_BESIDE, *more) if not scenario.cluster_has(kind)]
+    if scenario.cluster.origin == "snapshot" or not missing:
         return ""
     named = " or ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
     return f"no {named} are known beyond the manifests"

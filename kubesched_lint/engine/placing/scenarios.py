@@ -1,4 +1,4 @@
-"""Would an answer still hold if …? The other worlds in which a question is asked again, and the loop that asks.
+"""Would an answer still hold if …? The other scenarios in which a question is asked again, and the loop that asks.
 
 One ``WhatIf`` describes one fact on which an answer may depend; ``engine.verdicts.what_if`` has the table.
 """
@@ -18,7 +18,7 @@ from kubesched_lint.engine.cluster.pods.template import AS_IT_RUNS
 from kubesched_lint.engine.placing.growth.plan import Plan
 from kubesched_lint.engine.placing.limits import MOST_SPARE
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.tolerance import leaves
 
 if TYPE_CHECKING:
@@ -34,53 +34,56 @@ T = TypeVar("T")
 
 
 class WhatIf(Struct, Generic[T], frozen=True):
-    """One fact that may differ from a world. Each function gets an answer and the world that gave it."""
+    """One fact that may differ from a scenario. Each function gets an answer and the scenario that gave it."""
 
     name: str
     """Completes "Would it still hold if …?"."""
-    concerns: Callable[[T, World], bool]
+    concerns: Callable[[T, Scenario], bool]
     """Return whether the answer may depend on it."""
-    judge: Callable[[T, World, Sequence[T | None]], T | None]
-    """Return what is left of the answer, given those of the other worlds (None for no answer); None if nothing."""
-    worlds: Callable[[T, World], Sequence[World]] = lambda answer, world: ()
-    """Return the worlds in which the fact differs; empty if none can be made: then nothing confirms the answer."""
+    judge: Callable[[T, Scenario, Sequence[T | None]], T | None]
+    """Return what is left of the answer, given those of the other scenarios (None for no answer); None if nothing."""
+    scenarios: Callable[[T, Scenario], Sequence[Scenario]] = lambda answer, scenario: ()
+    """Return the scenarios in which the fact differs; empty if none can be made: then nothing confirms the answer."""
 
 
 def surviving(
-    answer: T, world: World, rows: Iterable[WhatIf[T]], ask: Callable[[T, World], T | None] = lambda answer, world: None
+    answer: T,
+    scenario: Scenario,
+    rows: Iterable[WhatIf[T]],
+    ask: Callable[[T, Scenario], T | None] = lambda answer, scenario: None,
 ) -> T | None:
-    """Return what the rows leave of an answer given in ``world``; None if nothing. ``ask`` answers in another world.
+    """Return what the rows leave of an answer given in ``scenario``; None if nothing. ``ask`` answers in another one.
 
-    Rows accumulate: the next row starts from the worlds in which the previous row confirmed the answer.
+    Rows accumulate: the next row starts from the scenarios in which the previous row confirmed the answer.
     """
     left: T | None = answer
-    worlds: Sequence[World] = (world,)
+    scenarios: Sequence[Scenario] = (scenario,)
     for row in rows:
-        if left is None or not row.concerns(left, world):
+        if left is None or not row.concerns(left, scenario):
             continue
-        others = [other for one in worlds for other in row.worlds(left, one)]
+        others = [other for one in scenarios for other in row.scenarios(left, one)]
         again = [ask(left, other) for other in others]
-        worlds = [other for other, found in zip(others, again, strict=True) if found is not None] or worlds
-        left = row.judge(left, world, again)
+        scenarios = [other for other, found in zip(others, again, strict=True) if found is not None] or scenarios
+        left = row.judge(left, scenario, again)
     return left
 
 
-@once_per_world
-def without_others(world: World) -> World:
-    """The world without the running pods of others, as if they had gone since the cluster's file was written."""
-    cluster = world.cluster
+@once_per_scenario
+def without_others(scenario: Scenario) -> Scenario:
+    """The scenario without the running pods of others, as if they had gone since the cluster's file was written."""
+    cluster = scenario.cluster
     assert cluster is not None
-    others = set(world.other_pods)
+    others = set(scenario.other_pods)
     kept = tuple(bound for bound in cluster.inventory.pods if bound not in others)
-    return world.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
+    return scenario.on(replace(cluster, stale="", inventory=replace(cluster.inventory, pods=kept)))
 
 
-@once_per_world
-def without_expected(world: World) -> World:
-    """The world in which webhooks change nothing in the next pods but what is certain."""
-    cluster = world.cluster
+@once_per_scenario
+def without_expected(scenario: Scenario) -> Scenario:
+    """The scenario in which webhooks change nothing in the next pods but what is certain."""
+    cluster = scenario.cluster
     assert cluster is not None
-    return world.on(replace(cluster, expects_mutations=False))
+    return scenario.on(replace(cluster, expects_mutations=False))
 
 
 def fresh_premise(cluster: Cluster) -> str:
@@ -88,40 +91,40 @@ def fresh_premise(cluster: Cluster) -> str:
     return f"fresh pods show no other room than those of {cluster.path} ({cluster.stale})"
 
 
-@once_per_world
-def with_groups(world: World) -> World | None:
-    """The world with the node groups that only nodes show as pools; None if no node comes, or if any may (--elastic).
+@once_per_scenario
+def with_groups(scenario: Scenario) -> Scenario | None:
+    """The scenario whose pools are the node groups that nodes show; None if no node comes, or if any may (--elastic).
 
-    These are all node groups only if ``world.node_groups.are_all``.
+    These are all node groups only if ``scenario.node_groups.are_all``.
     """
-    cluster = world.cluster
-    if cluster is None or cluster.grown or cluster.is_elastic_by_option or not world.is_elastic:
+    cluster = scenario.cluster
+    if cluster is None or cluster.grown or cluster.is_elastic_by_option or not scenario.is_elastic:
         return None
-    return world.on(replace(cluster.with_pools(world.node_groups.inferred), grown=True, node_groups=""))
+    return scenario.on(replace(cluster.with_pools(scenario.node_groups.inferred), grown=True, node_groups=""))
 
 
-def with_known_growth(world: World) -> World:
-    """``with_groups`` if there are no other node groups, else the same world."""
-    if world.cluster is None or not world.node_groups.are_all:
-        return world
-    return with_groups(world) or world
+def with_known_growth(scenario: Scenario) -> Scenario:
+    """``with_groups`` if there are no other node groups, else the same scenario."""
+    if scenario.cluster is None or not scenario.node_groups.are_all:
+        return scenario
+    return with_groups(scenario) or scenario
 
 
-@once_per_world
-def without_suspended(world: World) -> World:
-    """The world without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
-    suspended = [w for w in world.manifests.workloads if w.suspended]
-    return without_workloads(world, suspended) if suspended else world
+@once_per_scenario
+def without_suspended(scenario: Scenario) -> Scenario:
+    """The scenario without paused and suspended workloads: they get no pods, so pools add no nodes for them."""
+    suspended = [w for w in scenario.manifests.workloads if w.suspended]
+    return without_workloads(scenario, suspended) if suspended else scenario
 
 
-@once_per_world
-def grown_world(world: World) -> World:
-    """The world on today's nodes and those that the pools add for this set."""
-    if not world.pools or world.cluster is None:
-        return world
+@once_per_scenario
+def grown_scenario(scenario: Scenario) -> Scenario:
+    """The scenario on today's nodes and those that the pools add for this set."""
+    if not scenario.pools or scenario.cluster is None:
+        return scenario
     from kubesched_lint.engine.placing.growth.growth import growth_plan
 
-    return world.on(grown(world.cluster, growth_plan(without_suspended(world))))
+    return scenario.on(grown(scenario.cluster, growth_plan(without_suspended(scenario))))
 
 
 def grown(cluster: Cluster, plan: Plan) -> Cluster:
@@ -132,9 +135,9 @@ def grown(cluster: Cluster, plan: Plan) -> Cluster:
     return replace(cluster, inventory=replace(cluster.inventory, nodes=nodes))
 
 
-@once_per_world
-def with_spares(world: World) -> World | None:
-    """The world on the nodes of a plan plus more of every kind, as limits allow; it has no pools itself.
+@once_per_scenario
+def with_spares(scenario: Scenario) -> Scenario | None:
+    """The scenario on the nodes of a plan plus more of every kind, as limits allow; it has no pools itself.
 
     Where limits allow no node of a pool's largest kind, it has one of the next smaller kind that they allow.
     None if the pools could add more than ``MOST_SPARE``.
@@ -142,10 +145,10 @@ def with_spares(world: World) -> World | None:
     from kubesched_lint.engine.cluster.nodepools.templates import first_allowed, fits_limits, take
     from kubesched_lint.engine.placing.growth.growth import growth_plan
 
-    potential = world.potential
-    if world.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
+    potential = scenario.potential
+    if scenario.cluster is None or not potential.complete or len(potential.nodes) > MOST_SPARE:
         return None
-    plan = growth_plan(world)
+    plan = growth_plan(scenario)
     left = {pool: dict(limits) for pool, limits in plan.left.items()}
     nodes = {node.name: node for node in plan.nodes}
     kinds: dict[NodeOffer, int] = {}
@@ -168,8 +171,8 @@ def with_spares(world: World) -> World | None:
             node = template.named(name, template.offered)
         nodes[node.name] = replace(node, allocatable=template.offered)
         take(template, limits)
-    now = world.without_pools
-    return now.on(grown(now.cluster or world.cluster, Plan(nodes=tuple(nodes.values()))))
+    now = scenario.without_pools
+    return now.on(grown(now.cluster or scenario.cluster, Plan(nodes=tuple(nodes.values()))))
 
 
 # --- The cluster after all temporary taints and cordons are gone, and what a workload could use then ------------------
@@ -202,54 +205,54 @@ def _leaving(bound: BoundPod, taints: tuple[Taint, ...]) -> BoundPod:
 
 
 def usable_without_transient(it: Member) -> NodeSet:
-    """Nodes of ``World.index`` that are open, or closed only by a cordon or a temporary taint."""
+    """Nodes of ``Scenario.index`` that are open, or closed only by a cordon or a temporary taint."""
     from kubesched_lint.engine.scheduler.framework import static_feasible
 
-    lasting = _nodes_without_transient(it.world)
+    lasting = _nodes_without_transient(it.scenario)
     return it.usable if lasting is None else static_feasible(it.pod, lasting)
 
 
-@once_per_world
-def _nodes_without_transient(world: World) -> NodeIndex | None:
+@once_per_scenario
+def _nodes_without_transient(scenario: Scenario) -> NodeIndex | None:
     """Return the nodes after all transient states have ended, in their order; None if there are none."""
-    assert world.cluster is not None, "a rule that reads nodes runs only with a cluster"
-    later = world.cluster.without_transient()
-    return None if later is world.cluster else NodeIndex(later.inventory.nodes, world.device_resources)
+    assert scenario.cluster is not None, "a rule that reads nodes runs only with a cluster"
+    later = scenario.cluster.without_transient()
+    return None if later is scenario.cluster else NodeIndex(later.inventory.nodes, scenario.device_resources)
 
 
 # --- Workloads that make no new pods until somebody resumes them: paused Deployments, suspended Jobs and CronJobs -----
 
 
-def without_workloads(world: World, workloads: Sequence[Workload]) -> World:
-    """The world without some workloads; their running pods then count as other pods, which stay."""
+def without_workloads(scenario: Scenario, workloads: Sequence[Workload]) -> Scenario:
+    """The scenario without some workloads; their running pods then count as other pods, which stay."""
     gone = set(workloads)
-    return world.with_workloads(tuple(w for w in world.manifests.workloads if w not in gone))
+    return scenario.with_workloads(tuple(w for w in scenario.manifests.workloads if w not in gone))
 
 
-@once_per_world
-def cron_runs(world: World) -> Mapping[Workload, Workload]:
+@once_per_scenario
+def cron_runs(scenario: Scenario) -> Mapping[Workload, Workload]:
     """Return CronJob → the Job of its run, without suspended ones."""
     return {
         w: replace(w, kind="Job", name=f"{w.name}-run")
-        for w in world.manifests.workloads
+        for w in scenario.manifests.workloads
         if w.kind == "CronJob" and not w.suspended
     }
 
 
-@once_per_world
-def with_cron_runs(world: World) -> World:
-    """Return the world in which one run of each CronJob is beside all else: nobody knows which of them overlap."""
-    runs = cron_runs(world)
-    return world.with_workloads(tuple(runs.get(w, w) for w in world.manifests.workloads))
+@once_per_scenario
+def with_cron_runs(scenario: Scenario) -> Scenario:
+    """Return the scenario in which one run of each CronJob is beside all else: nobody knows which of them overlap."""
+    runs = cron_runs(scenario)
+    return scenario.with_workloads(tuple(runs.get(w, w) for w in scenario.manifests.workloads))
 
 
-def amid_rollout(world: World) -> tuple[Workload, ...]:
+def amid_rollout(scenario: Scenario) -> tuple[Workload, ...]:
     """Deployments that were paused while pods of two revisions run: they keep both."""
-    paused = (w for w in world.manifests.workloads if w.suspended == "paused")
+    paused = (w for w in scenario.manifests.workloads if w.suspended == "paused")
     return tuple(
         w
         for w in paused
-        if len({b.pod.labels.get(revision_label(w)) for b in _staying(world.member(w).running_pods)}) > 1
+        if len({b.pod.labels.get(revision_label(w)) for b in _staying(scenario.member(w).running_pods)}) > 1
     )
 
 

@@ -21,76 +21,78 @@ from kubesched_lint.engine.model.policy import ReplicaSet
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import changes, looks_unchanged
-from kubesched_lint.engine.placing.worlds import amid_rollout, as_it_stands, without_workloads
+from kubesched_lint.engine.placing.scenarios import amid_rollout, as_it_stands, without_workloads
 from kubesched_lint.engine.scenario.devices.over_time import followed_devices
 from kubesched_lint.engine.scenario.others.running import lasting_pods
+from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named, known_ordinals
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, settled_storage, without_unknown_storage
-from kubesched_lint.engine.scenario.world import Member, World, once_per_world
 
 
-@once_per_world
-def simulated_set_of(world: World) -> SimulatedSet:
+@once_per_scenario
+def simulated_set_of(scenario: Scenario) -> SimulatedSet:
     """Return the set without CronJobs (their schedule is unknown) and Deployments paused during a rollout."""
-    cluster = world.cluster
+    cluster = scenario.cluster
     assert cluster is not None, "a simulation needs nodes"
-    amid = amid_rollout(world)
+    amid = amid_rollout(scenario)
     if amid:
-        world = without_workloads(world, amid)
-    ordered = simulated(world)
+        scenario = without_workloads(scenario, amid)
+    ordered = simulated(scenario)
     bare = {(w.namespace, w.name) for w in ordered if w.kind == "Pod"}
-    running = {i: by_revision(w, _its_own(world.member(w), bare), cluster) for i, w in enumerate(ordered)}
+    running = {i: by_revision(w, _its_own(scenario.member(w), bare), cluster) for i, w in enumerate(ordered)}
     sized = tuple(
         as_it_stands(w, running[i]) if w.suspended else w
-        for i, w in enumerate(_sized(world.member(w)) for w in ordered)
+        for i, w in enumerate(_sized(scenario.member(w)) for w in ordered)
     )
     # If nothing runs, a paused or suspended workload is not scaled either (deployment/sync.go, scale).
     scalers = {
-        i: s for i, w in enumerate(ordered) if (s := world.member(w).autoscaler) is not None and not _is_empty(sized[i])
+        i: s
+        for i, w in enumerate(ordered)
+        if (s := scenario.member(w).autoscaler) is not None and not _is_empty(sized[i])
     }
-    objects = _with_settled_storage(world.objects, world)
-    changing = {i: changes(world.member(w), running[i]) for i, w in enumerate(ordered) if running[i]}
+    objects = _with_settled_storage(scenario.objects, scenario)
+    changing = {i: changes(scenario.member(w), running[i]) for i, w in enumerate(ordered) if running[i]}
     kept = frozenset(
-        i for i, new in changing.items() if new is None and looks_unchanged(world.member(ordered[i]), running[i])
+        i for i, new in changing.items() if new is None and looks_unchanged(scenario.member(ordered[i]), running[i])
     )
     found = SimulatedSet(
-        tuple(_nodes(world, cluster)),
+        tuple(_nodes(scenario, cluster)),
         replace(
             objects,
-            pods=lasting_pods(world).pods,
+            pods=lasting_pods(scenario).pods,
             storage_classes=(*objects.storage_classes, UNKNOWN_CLASS),
-            allocator=followed_devices(world),
+            allocator=followed_devices(scenario),
         ),
         sized,
-        {i: tuple(_rescheduled(world.member(ordered[i]), pods)) for i, pods in running.items() if pods},
+        {i: tuple(_rescheduled(scenario.member(ordered[i]), pods)) for i, pods in running.items() if pods},
         {i: False if i in kept else new for i, new in changing.items()},
         {i: size for i, w in enumerate(ordered) if running[i] and (size := _size(w, cluster)) is not None},
         scalers,
         looks_unchanged=kept,
-        kubernetes_version=world.premises.kubernetes_version,
-        leaving=tuple(b for b in world.other_pods if b.terminating and not b.kept_by_finalizers),
-        ending=tuple(b for w in ordered for b in world.member(w).running_pods if b.terminating),
+        kubernetes_version=scenario.premises.kubernetes_version,
+        terminating_of_others=tuple(b for b in scenario.other_pods if b.terminating and not b.kept_by_finalizers),
+        terminating=tuple(b for w in ordered for b in scenario.member(w).running_pods if b.terminating),
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
-        decisions={i: d for i, w in enumerate(ordered) if (d := world.admission.decision(w)) is not CREATED},
+        decisions={i: d for i, w in enumerate(ordered) if (d := scenario.admission.decision(w)) is not CREATED},
     )
-    found.__dict__["admission"] = world.admission
-    if not world.pools and not cluster.resources_left_out:
-        found.__dict__["index"] = world.index
+    found.__dict__["admission"] = scenario.admission
+    if not scenario.pools and not cluster.resources_left_out:
+        found.__dict__["index"] = scenario.index
     return found
 
 
-def simulated(world: World) -> Sequence[Workload]:
+def simulated(scenario: Scenario) -> Sequence[Workload]:
     """Return the workloads of a set, in its order: no CronJobs, and no Deployments paused during a rollout."""
-    amid = set(amid_rollout(world))
-    return [w for w in world.order.workloads if w.kind != "CronJob" and w not in amid]
+    amid = set(amid_rollout(scenario))
+    return [w for w in scenario.order.workloads if w.kind != "CronJob" and w not in amid]
 
 
-def _nodes(world: World, cluster: Cluster) -> Iterator[Node]:
+def _nodes(scenario: Scenario, cluster: Cluster) -> Iterator[Node]:
     """Yield the nodes, with more than enough of the resources that the sketch need not write.
 
     The pods keep their requests for these resources, because quotas count them.
     """
-    ample = {} if world.cluster is None else dict.fromkeys(world.cluster.resources_left_out, AMPLE)
+    ample = {} if scenario.cluster is None else dict.fromkeys(scenario.cluster.resources_left_out, AMPLE)
     for node in cluster.inventory.nodes:
         known = node.allocatable
         yield node if known is None or not ample else replace(node, allocatable={**known, **ample})
@@ -108,7 +110,7 @@ def _its_own(it: Member, bare: Collection[tuple[str, str]]) -> tuple[BoundPod, .
 
 def _rescheduled(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
     """Yield running pods with what the scheduler's configuration adds to their next copies."""
-    given = it.world.admission.schedulers.again
+    given = it.scenario.admission.schedulers.for_next_copy
     return (b if (pod := given(b.pod, it.workload)) is b.pod else replace(b, pod=pod) for b in running)
 
 
@@ -120,8 +122,8 @@ def _size(workload: Workload, cluster: Cluster) -> int | None:
 
 def _yet_to_come(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
     """Yield the pods that ReplicaSets lack: their controller creates them at once, whatever is applied."""
-    assert it.world.cluster is not None, "ReplicaSets are those of a cluster"
-    for owner in it.world.cluster.running.replica_sets_of(it.workload):
+    assert it.scenario.cluster is not None, "ReplicaSets are those of a cluster"
+    for owner in it.scenario.cluster.running.replica_sets_of(it.workload):
         own = [b for b in running if b.pod.labels.get(HASH) == owner.template_hash and not b.terminating]
         lacking = owner.replicas - len(own)
         pod = (own[0].pod if own else _made_of(owner, it)) if lacking > 0 else None
@@ -134,11 +136,11 @@ def _made_of(owner: ReplicaSet, it: Member) -> Pod | None:
     """The pod of a ReplicaSet; None if the cluster's data has no template."""
     if not isinstance(owner.template, dict):
         return None
-    return it.world.admission.stored(decode_pod_object(owner.template, owner.namespace), source=it.workload.source)
+    return it.scenario.admission.stored(decode_pod_object(owner.template, owner.namespace), source=it.workload.source)
 
 
-def _with_settled_storage(objects: Inventory, world: World) -> Inventory:
-    storage = settled_storage(world)
+def _with_settled_storage(objects: Inventory, scenario: Scenario) -> Inventory:
+    storage = settled_storage(scenario)
     return replace(
         objects,
         claims=tuple(storage.claims.values()),
@@ -167,6 +169,8 @@ def _tied_templates(it: Member, known: Workload) -> Iterator[Claim]:
             continue
         first = it.workload.first_ordinal
         names = [claim_name(it.workload, template, ordinal - first) for ordinal in known_ordinals(it)]
-        bound = [name for name in names if bound_volume(it.world, it.workload.namespace, name) is not None]
-        if bound and all(name in bound or claim_named(it.world, it.workload.namespace, name) is None for name in names):
+        bound = [name for name in names if bound_volume(it.scenario, it.workload.namespace, name) is not None]
+        if bound and all(
+            name in bound or claim_named(it.scenario, it.workload.namespace, name) is None for name in names
+        ):
             yield template

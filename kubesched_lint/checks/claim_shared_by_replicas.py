@@ -46,9 +46,8 @@ def _one_node(it: Member, attached: Sequence[tuple[Path, Claim]], surge: int, *,
         evidence = proof(f"each node holds one pod ({parted}), and the volume one node", demand=replicas, supply=1)
     named, others = _in_words(claims), tuple(Place(also, f"the claim {claim.name}") for also, claim in attached[1:])
     # k3s' default class keeps pods at one node.
-    milder = (
-        Severity.WARNING if any(attachment.has_known_class(it.scenario, claim) for claim in claims) else Severity.NOTE
-    )
+    is_known = any(attachment.has_known_class(it.scenario, claim) for claim in claims)
+    milder = Severity.WARNING if is_known else Severity.NOTE
     return Hazard(
         at=at,
         evidence=evidence,

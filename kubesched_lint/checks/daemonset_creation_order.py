@@ -94,8 +94,4 @@ def _dedicated_to(workload: Workload) -> Mapping[str, str]:
 
 @once_per_scenario
 def _dedicated_daemons(scenario: Scenario) -> Sequence[Workload]:
-    return [
-        workload
-        for workload in scenario.manifests.workloads
-        if workload.kind == "DaemonSet" and _dedicated_to(workload)
-    ]
+    return [each for each in scenario.manifests.workloads if each.kind == "DaemonSet" and _dedicated_to(each)]

@@ -135,8 +135,8 @@ def test_a_page_that_is_merely_large_is_refused_too(api: ApiServer) -> None:
 
 @pytest.mark.parametrize(("path", "words"), [(VERSION, "for /version holds"), (APIS, "for /apis holds")])
 def test_discovery_has_a_limit_too(api: ApiServer, path: str, words: str) -> None:
-    api.fails(path, bomb(20))
-    with pytest.raises(CaptureError, match=f"the answer {words} more than 16 MiB"):
+    api.fails(path, bomb(130))
+    with pytest.raises(CaptureError, match=f"the answer {words} more than 128 MiB"):
         captured()
 
 

@@ -122,7 +122,7 @@ def test_beside_one_that_fails_a_long_matrix_leaves_out_what_is_only_unknown(hea
     assert "default/app-0 " in alone, "where nothing fails, what is unknown comes first"
 
 
-def test_while_rollouts_fail_workloads_that_fail_later_are_named_alone(healthy: SimulationReport) -> None:
+def test_while_rollouts_fail_the_matrix_alone_tells_who_fails_later(healthy: SimulationReport) -> None:
     fine = of(FINE, "2/2 ok", 2, 2, proven=True)
     stuck = replace(of(BAD, "stuck", 2, 2, stuck=True), why="first cause")
     loss = replace(of(BAD, "≤1/2", 0, 1), event="node-loss", why="later cause")
@@ -131,7 +131,7 @@ def test_while_rollouts_fail_workloads_that_fail_later_are_named_alone(healthy: 
     rows = [replace(row, cells=each) for row, each in zip(healthy.rows, cells, strict=False)]
     lines = as_text(replace(healthy, rows=tuple(rows), events=("rollout", "node-loss", "drain"))).splitlines()
     assert "  default/app-0: first cause" in lines
-    assert "  in other events (-v): default/app-1" in lines
+    assert any("default/app-1 " in line for line in lines)
     assert not any("later cause" in line for line in lines)
 
 
@@ -163,19 +163,19 @@ def test_a_message_of_the_scheduler_is_never_changed(healthy: SimulationReport) 
 
 
 @pytest.mark.parametrize(
-    "ask",
+    ("ask", "most"),
     [
-        (),
-        ("--no-config", "--cluster", "cluster/nodes.json"),
-        ("--no-config", "--cluster", "../cluster.json"),
-        ("--cluster", "../cluster.json"),  # eight workloads fail
+        ((), 45),
+        (("--no-config", "--cluster", "cluster/nodes.json"), 45),
+        (("--no-config", "--cluster", "../cluster.json"), 45),
+        (("--cluster", "../cluster.json"), 49),  # eight workloads fail
     ],
 )
-def test_the_company_is_read_on_one_screen(ask: tuple[str, ...]) -> None:
+def test_the_company_is_read_on_one_screen(ask: tuple[str, ...], most: int) -> None:
     lines = lines_on_a_terminal("simulate", *ask, cwd=COMPANY / "repo")
     text = "\n".join(lines)
     assert lines[-1].startswith("assumes that ")
-    assert len(lines) <= 45
+    assert len(lines) <= most
     assert max(map(len, lines)) <= 80
     assert len(text.encode()) <= 4_096
     assert len(set(filter(None, lines))) == len(list(filter(None, lines)))

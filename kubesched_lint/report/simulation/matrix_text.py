@@ -8,15 +8,18 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import joined, many
+from kubesched_lint.engine.events.start.simulated_set import LOSSES
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.environments import unless_all, with_environments
 from kubesched_lint.printing import visible
-from kubesched_lint.report.cells import width
+from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.verdict_words import (
+    FAILS_HERE,
     LIKELY_OK,
+    MAY_FAIL,
     NOT_CONCERNED,
     OK,
     event_title,
@@ -26,7 +29,10 @@ from kubesched_lint.report.verdict_words import (
 )
 from kubesched_lint.report.words import short_names, shortened
 
-_QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN})
+_UNPROVEN = (FAILS_HERE, MAY_FAIL)
+_AFTER_LOSS = "fails here or may fail after a loss"
+"""Of a workload that is ok until nodes are lost or drained."""
+_QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN, _AFTER_LOSS})
 _NAME_CELLS = 16
 """Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
 
@@ -37,7 +43,7 @@ def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_r
     folded = {} if every_row or len(rows) <= MOST_LINES else _folded(simulation)
     yield from _table(simulation, [row for row in rows if _ref(simulation, row) not in folded], palette, room)
     if folded:
-        yield _of_folded(list(folded.values()))
+        yield from wrapped(_of_folded(list(folded.values())), room, 2)
 
 
 def _ref(simulation: SimulationReport, row: Row) -> ObjectRef:
@@ -47,23 +53,28 @@ def _ref(simulation: SimulationReport, row: Row) -> ObjectRef:
 def _folded(simulation: SimulationReport) -> Mapping[ObjectRef, str]:
     """Return the workloads that a long matrix leaves out → the least certain word of their cells.
 
-    Those that are ok; beside one that fails, also those of which nothing bad is known.
+    Those that are ok; beside one that fails, also those of which nothing bad is known but that a loss may leave short.
     """
     words: dict[ObjectRef, set[str]] = {}
     for row in simulation.rows:
-        words.setdefault(_ref(simulation, row), set()).update(map(word, row.cells))
+        told = (_AFTER_LOSS if word(c) in _UNPROVEN and c.event in LOSSES else word(c) for c in row.cells)
+        words.setdefault(_ref(simulation, row), set()).update(told)
     quiet = {ref: each for ref, each in words.items() if each <= _QUIET}
-    least = {ref: next((one for one in (UNKNOWN, LIKELY_OK) if one in each), OK) for ref, each in quiet.items()}
-    is_bad = any(not each <= _QUIET for each in words.values())
-    return {ref: one for ref, one in least.items() if one != UNKNOWN or is_bad}
+    doubts = (_AFTER_LOSS, UNKNOWN, LIKELY_OK)
+    least = {ref: next((one for one in doubts if one in each), OK) for ref, each in quiet.items()}
+    is_bad = any(ref not in quiet for ref in words)
+    return {ref: one for ref, one in least.items() if one not in (_AFTER_LOSS, UNKNOWN) or is_bad}
 
 
 def _of_folded(words: Sequence[str]) -> str:
     """Return ``not shown: 5 workloads ok in every event, 2 of them likely (ok~), and 3 ok or unknown (--all)``."""
-    unknown, likely = words.count(UNKNOWN), words.count(LIKELY_OK)
-    some = f", {likely} of them likely (ok~)" if likely else ""
-    parts = [f"{many(len(words) - unknown, 'workload')} ok in every event{some}"] if len(words) > unknown else []
+    unknown, likely, after_loss = words.count(UNKNOWN), words.count(LIKELY_OK), words.count(_AFTER_LOSS)
+    some = f" ({likely} ok~)" if likely and after_loss else f", {likely} of them likely (ok~)" if likely else ""
+    fine = len(words) - unknown - after_loss
+    when = "" if after_loss else " in every event"
+    parts = [f"{many(fine, 'workload')} ok{when}{some}"] if fine else []
     parts += [f"{unknown if parts else many(unknown, 'workload')} ok or unknown"] if unknown else []
+    parts += [f"{after_loss if parts else many(after_loss, 'workload')} ok until a loss"] if after_loss else []
     return f"not shown: {joined(parts)} (--all)"
 
 

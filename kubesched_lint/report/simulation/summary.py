@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
@@ -82,10 +82,11 @@ def summary(simulation: SimulationReport, palette: Palette, room: int) -> Iterat
 def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """Yield each word as a heading, and below it its reasons, the commonest first.
 
-    While some rollouts fail, workloads that fail only in later events are named without a reason.
+    While some rollouts fail, the matrix alone tells of workloads that fail only in later events.
     """
-    every = _without_repeats(reasons(simulation))
-    has_rollouts = any(map(_is_of_a_rollout, every))
+    every = _once_each(simulation, _without_repeats(reasons(simulation)))
+    if any(map(_is_of_a_rollout, every)):
+        every = [reason for reason in every if reason.word not in _BAD_HERE or _is_of_a_rollout(reason)]
     for word_, most in MOST_REASONS.items():
         of_word = [reason for reason in every if reason.word == word_]
         for helps in (False, True):
@@ -98,34 +99,21 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
                     yield from (first.replace(_HEADS[word_], head, 1), *rest)
                     continue
                 yield f"{head}{more}"
-                for line in _lines_of(simulation, told, most, has_rollouts=has_rollouts):
+                for line in _lines_of(simulation, told, most):
                     yield from wrapped(f"  {line}", room, 4)
 
 
-def _lines_of(
-    simulation: SimulationReport, of_word: Sequence[Reason], most: int, *, has_rollouts: bool
-) -> Iterator[str]:
-    later = [r for r in of_word if has_rollouts and r.word in _BAD_HERE and not _is_of_a_rollout(r)]
-    told = [reason for reason in of_word if reason not in later]
+def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int) -> Iterator[str]:
     most += len(told) == most + 1  # a line that says so would be as long
     yield from (_told(simulation, reason) for reason in told[:most])
     if len(told) > most:
         left = {number for reason in told[most:] for number in reason.cells}
         yield f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
-    if later:
-        yield _named_alone(simulation, later)
 
 
 def _is_of_a_rollout(reason: Reason) -> bool:
     bad = reason.word in (FAILS, *_BAD_HERE)
     return bad and any(cell.event in ("deploy", "rollout") for cells in reason.cells.values() for cell in cells)
-
-
-def _named_alone(simulation: SimulationReport, later: Iterable[Reason]) -> str:
-    """Return ``in other events (-v): shop/payments, platform/zookeeper``: the matrix says in which."""
-    numbers = dict.fromkeys(number for reason in later for number in reason.cells)
-    told = names_of(simulation, numbers)
-    return f"in other events (-v): {first_few(told)}"
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
@@ -143,6 +131,17 @@ def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
     return kept
 
 
+def _once_each(simulation: SimulationReport, every: Iterable[Reason]) -> list[Reason]:
+    """Return the reasons; one that a workload has in several environments stands once."""
+    kept: dict[Hashable, Reason] = {}
+    for reason in every:
+        refs = {simulation.workloads[number].ref for number in reason.cells}
+        key: Hashable = (reason.word, reason.cause, *(refs if len(refs) == 1 else reason.cells))
+        known = kept.setdefault(key, reason)
+        known.cells.update(reason.cells)
+    return list(kept.values())
+
+
 def _wants_nodes(reason: Reason) -> bool:
     return any(wants_nodes(cell) for cells in reason.cells.values() for cell in cells)
 
@@ -157,7 +156,8 @@ def _told(simulation: SimulationReport, reason: Reason) -> str:
     cells = [cell for each in reason.cells.values() for cell in each]
     is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len({cell.event for cell in cells}) <= SHOWN
     when = f" ({events_of(cells, simulation.events)})" if is_of_few else ""
-    place = simulation.place(cells[0]) if len(reason.cells) == 1 else None
+    is_alone = len({simulation.workloads[number].ref for number in reason.cells}) == 1
+    place = simulation.place(cells[0]) if is_alone else None
     line = f" ({at(place)})" if place is not None else ""
     return f"{whose}{when}: {said(reason)}{line}"
 

@@ -133,10 +133,10 @@ def test_a_page_that_is_merely_large_is_refused_too(api: ApiServer) -> None:
     assert captured().failures == ("pods: the answer holds more than 128 MiB",)
 
 
-@pytest.mark.parametrize(("path", "words"), [(VERSION, "for /version holds"), (APIS, "for /apis holds")])
+@pytest.mark.parametrize(("path", "words"), [(VERSION, "for /version unpacks"), (APIS, "for /apis unpacks")])
 def test_discovery_has_a_limit_too(api: ApiServer, path: str, words: str) -> None:
     api.fails(path, bomb(130))
-    with pytest.raises(CaptureError, match=f"the answer {words} more than 128 MiB"):
+    with pytest.raises(CaptureError, match=f"the answer {words} to more than 64 MiB"):
         captured()
 
 

@@ -69,6 +69,11 @@ def test_nodes_that_are_left_out_and_pods_that_wait_have_the_schedulers_words() 
         verdicts(scenario, ("lunch",))
 
 
+def test_rules_of_0_1_find_the_scenario_by_its_old_name() -> None:
+    scenario = scenario_of(objects("set.json"), cluster_of(objects("cluster.json")))
+    assert scenario.member(scenario.manifests.workloads[0]).world is scenario
+
+
 def test_a_wrong_type_is_an_error_with_its_path() -> None:
     with pytest.raises(DecodeError, match="replicas"):
         scenario_of([{"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": "four"}}], cluster_of([]))

@@ -6,7 +6,9 @@ import html
 import json
 import re
 import shutil
+from functools import cache
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -36,8 +38,14 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return company(tmp_path_factory.mktemp("plan") / "company")
 
 
+@cache
+def planned_there(repo: Path, *ask: str) -> CompletedProcess[str]:
+    """Return a plan of the company, which takes seconds and which no test changes."""
+    return called("plan", ".", *ask, cwd=repo)
+
+
 def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: Path) -> None:
-    lines = called("plan", ".", cwd=repo).stdout.splitlines()
+    lines = planned_there(repo).stdout.splitlines()
     assert lines[0] == "after this change a later rollout cannot end on these nodes: platform/edge-cache"
     assert lines[1] == "2 rollouts start: shop/search, platform/kafka; 2 errors gone, 2 warnings new"
     assert re.fullmatch(r"Changed from HEAD \(\w{12}\) to the work tree", lines[3])
@@ -52,32 +60,32 @@ def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: P
 def test_the_sign_and_the_exit_code_say_the_same(repo: Path) -> None:
     """⛔ above a run that passes was read as a mistake of the tool."""
     for gate, code, sign in (("worse", 1, "⛔"), ("warning", 1, "⛔"), ("never", 0, "⚠️")):
-        done = called("plan", ".", "--fail-on", gate, "--format", "markdown", cwd=repo)
+        done = planned_there(repo, "--fail-on", gate, "--format", "markdown")
         assert (done.returncode, done.stdout.splitlines()[1].split()[1]) == (code, sign)
         assert ("does not block: " in done.stdout) is (code == 0)
 
 
 def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
-    text = called("plan", ".", cwd=repo).stdout
+    text = planned_there(repo).stdout
     assert len(text.splitlines()) <= 30
     on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo)
     assert on_a_terminal[0] == text.splitlines()[0]
     assert len(on_a_terminal) <= 30
     assert max(map(len, on_a_terminal)) <= 80
-    comment = called("plan", ".", "--format", "markdown", cwd=repo).stdout
+    comment = planned_there(repo, "--format", "markdown").stdout
     assert len(comment.splitlines()) <= 40
     for words in ("not established", "not proven", "forever", "would be an error", " other  "):
         assert words not in text
         assert words not in comment
     assert "nothing is" not in text
-    every = called("plan", ".", "-v", cwd=repo).stdout
+    every = planned_there(repo, "-v").stdout
     assert len(every.splitlines()) > len(text.splitlines())
     assert "room left in one placement" in every
 
 
 def test_no_line_is_printed_twice(repo: Path) -> None:
     for form in ("text", "markdown"):
-        lines = [line for line in called("plan", ".", "--format", form, cwd=repo).stdout.splitlines() if line.strip()]
+        lines = [line for line in planned_there(repo, "--format", form).stdout.splitlines() if line.strip()]
         assert len(lines) == len(set(lines))
 
 
@@ -89,9 +97,9 @@ def test_a_change_of_one_overlay_alone_is_a_row(tmp_path: Path) -> None:
 
 
 def test_text_comment_and_page_say_the_same(repo: Path) -> None:
-    text = called("plan", ".", cwd=repo).stdout
-    comment = re.sub(r"\\(.)", r"\1", html.unescape(called("plan", ".", "--format", "markdown", cwd=repo).stdout))
-    page = html.unescape(called("plan", ".", "--format", "html", cwd=repo).stdout)
+    text = planned_there(repo).stdout
+    comment = re.sub(r"\\(.)", r"\1", html.unescape(planned_there(repo, "--format", "markdown").stdout))
+    page = html.unescape(planned_there(repo, "--format", "html").stdout)
     said = [line.strip() for line in text.splitlines()[5:-2] if line.strip() and line.strip() != "Elsewhere"]
     for line in said:
         for part in re.split(r" {2,}", line):
@@ -104,7 +112,7 @@ def test_text_comment_and_page_say_the_same(repo: Path) -> None:
 
 def test_a_cause_is_told_in_the_words_of_lint(repo: Path) -> None:
     """What ends badly and has a new finding has one sentence, whoever tells it."""
-    text = called("plan", ".", cwd=repo).stdout
+    text = planned_there(repo).stdout
     changed, _ = text.split("\nElsewhere\n")
     assert "each pod needs a node of its own" not in changed
     cause = "its 6 pods fill all 6 nodes it can use, the extra pod finds none, and maxUnavailable is 0"
@@ -306,7 +314,7 @@ def test_rows_of_an_empty_plan_are_none() -> None:
 
 
 def test_json_has_the_first_line(repo: Path) -> None:
-    value = found(called("plan", ".", "--events", "rollout", "--format", "json", cwd=repo))
+    value = found(planned_there(repo, "--events", "rollout", "--format", "json"))
     assert value["result"].startswith("after this change a later rollout cannot end")
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")

@@ -201,18 +201,13 @@ class Courses:
 
     def _is_counted_well(self, event: str, number: int, members: tuple[int, ...], rivals: frozenset[int]) -> bool:
         """Whether counting proves a good end beside the other ``members``, which are ``rivals`` or tied to it."""
-        simulated = self.simulated
+        simulated, member = self.simulated, self.simulated.member(number)
         if len(members) == len(simulated.workloads):  # counting would say the same again
             return False
-        if (
-            simulated.supposed or simulated.need_devices(members) or guests_of(simulated).hosted
-        ):  # it would say too little
+        says_too_little = simulated.supposed or simulated.need_devices(members) or guests_of(simulated).hosted
+        if says_too_little:
             return False
-        has_more = (
-            len(acquaintances(simulated.member(number))) > 1
-            or simulated.objects.quotas
-            or simulated.running.get(number)
-        )
+        has_more = len(acquaintances(member)) > 1 or simulated.objects.quotas or member.running
         if not has_more:  # beside the same rivals as others, so that their set serves it, too
             if rivals not in self._beside:
                 self._beside[rivals] = simulated.beside(rivals)
@@ -227,9 +222,8 @@ class Courses:
         if isinstance(turn, Aim) and turn.against:
             known = self._own_of(number).opposing
             if turn not in known:
-                known[turn] = tuple(
-                    sorted({*acquaintances(self.simulated.member(number)), *self._orders.crowd(turn.draw)})
-                )
+                ours = acquaintances(self.simulated.member(number))
+                known[turn] = tuple(sorted({*ours, *self._orders.crowd(turn.draw)}))
             return known[turn]
         return (
             self._everybody

@@ -157,7 +157,7 @@ class Timeline:
         self._models: dict[tuple[Itself[tuple[Node, ...]], int, int], PlacementModel] = {}
         """(nodes, number of kinds of pods, place of a start) → their model."""
         self._indexes: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
-        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share an model."""
+        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share a model."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
         """A PlacementModel and desired states → the moves of all forks of this timeline."""
 

@@ -10,7 +10,7 @@ from kubesched_lint.engine.events.start.simulated_set import (
     once_per_member,
     once_per_set,
 )
-from kubesched_lint.engine.events.transitions.hints import AFFINITY, may_miss, wakes_on_delete
+from kubesched_lint.engine.events.transitions.hints import AFFINITY, may_miss, may_repel_unseen, wakes_on_delete
 from kubesched_lint.engine.model.pod import Pod
 
 
@@ -32,7 +32,7 @@ def repels_unseen(simulated: SimulatedSet, pod: Pod, other: Pod) -> bool:
 
 @once_per_set
 def _hard_to_see(simulated: SimulatedSet) -> Sequence[Pod]:
-    """Return the kinds of pods with anti-affinity whose end the hints may miss."""
+    """Return the kinds of pods whose end those whom they repel may miss."""
     kinds = (pod for own in simulated.kinds for pod in own)
     pods = dict.fromkeys((*kinds, *(other.pod for other in simulated.others)))
-    return [pod for pod in pods if pod.required_anti_affinity and may_miss([pod], simulated.cluster)]
+    return [pod for pod in pods if may_repel_unseen(pod, simulated.cluster)]

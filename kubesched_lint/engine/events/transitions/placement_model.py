@@ -45,7 +45,7 @@ _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 
 class PlacementModel:
-    """An model, asked about any state: results depend on the arguments only.
+    """Where pods go in any state that it is asked about: results depend on the arguments only.
 
     Inside, one mutable ClusterState moves from State to State.
     """

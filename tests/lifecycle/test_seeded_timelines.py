@@ -1,4 +1,4 @@
-"""Stories that share an model end like separate ones with the same seeds."""
+"""Timelines that share a model end like separate ones with the same seeds."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_each_bad_cell_asks_the_same_index_for_its_message() -> None:
     assert bare_timeline(setting, setting.workloads[0]).index is setting.index
 
 
-def test_a_story_beyond_the_limit_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_timeline_beyond_the_limit_makes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every bad cell of a large set asks for one; 2,000 of them took 20 s after the steps were used up."""
     entered = []
     monkeypatch.setattr(Timeline, "enter", lambda timeline, workload: entered.append(workload))

@@ -43,7 +43,7 @@ def _ends(deployed: Timeline, changed: Workload) -> list[object]:
     return [deployed.states, rolled.states, scaled.states]
 
 
-def test_stories_that_share_an_oracle_end_like_separate_ones() -> None:
+def test_timelines_that_share_a_model_end_like_separate_ones() -> None:
     for setting in map(_setting, range(12)):
         tell = partial(timeline_of, setting, [0], expected=True, most_states=0, runs=1, by_likeness=True)
         alone = [tell(seed=seed) for seed in SEEDS]
@@ -52,7 +52,7 @@ def test_stories_that_share_an_oracle_end_like_separate_ones() -> None:
         assert [_ends(timeline, changed) for timeline in shared] == [_ends(timeline, changed) for timeline in alone]
 
 
-def test_moves_that_are_known_are_those_that_a_story_finds_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moves_that_are_known_are_those_that_a_timeline_finds_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = []
     for _ in "known", "anew":
         for setting in map(_setting, range(12)):

@@ -113,7 +113,7 @@ def anew(
     start: Timeline, chosen: Sequence[Workload], seed: int, runs: int, precedence: Mapping[ObjectRef, int]
 ) -> Timeline:
     """Deploy workloads in a timeline that knows them already, from the start that others share."""
-    work.spend(work.CALL * len(chosen))  # see ``story_of``
+    work.spend(work.CALL * len(chosen))  # see ``timeline_of``
     timeline = start.start_anew(seed, runs, precedence)
     timeline.deploy(chosen, together=True)
     return timeline

@@ -107,7 +107,7 @@ def _despite_deletions(member: SimulatedMember, event: str) -> EventBounds:
             bounds.least, bounds.never_stuck = Bound(0, _MADE_ROOM), False
         bounds.most, bounds.always_stuck = Bound(bounds.wanted, _MADE_ROOM), False
         return bounds
-    freed = _without_deletions(best.member(member.number), event)
+    freed = _without_deletions(member.within(best), event)
     bounds.most, bounds.always_stuck = freed.most, bounds.always_stuck and freed.always_stuck
     return bounds
 
@@ -290,7 +290,7 @@ def stuck_at(member: SimulatedMember, size: int) -> Bound | None:
     known = not (member.running or member.quotas or member.set.need_devices((member.number,)))
     if member.workload.kind != "Deployment" or not known or emptied is None:
         return None
-    return _never_ends(emptied.member(member.number), size)
+    return _never_ends(member.within(emptied), size)
 
 
 def stuck_at_most(member: SimulatedMember) -> Bound | None:

@@ -128,7 +128,7 @@ def _if_unreachable(member: SimulatedMember, hypothesis: Hypothesis) -> EventBou
     alone = Hypothesis(event, NodeChange(unreachable=change.unreachable))
     if hypothesis == alone:
         deleted = replace(member.set, supposed=Hypothesis(event, NodeChange(lost=change.unreachable)))
-        return if_unreachable(member, event, supposed_bounds(deleted.member(member.number)))
+        return if_unreachable(member, event, supposed_bounds(member.within(deleted)))
     wanted = after_of(member.set).wanted[member.number]
     least = Bound(0, "nodes are unreachable, and more happens")
     bounds = EventBounds(wanted, least, _most(member, wanted))
@@ -138,17 +138,17 @@ def _if_unreachable(member: SimulatedMember, hypothesis: Hypothesis) -> EventBou
 
 def _least(member: SimulatedMember, wanted: int) -> Bound:
     simulated = member.set
-    hypothesis, crowded, workload = _hypothesis(simulated), _crowded(simulated), member.workload
+    hypothesis, workload, crowded = _hypothesis(simulated), member.workload, member.within(_crowded(simulated))
     rolling = rolls(hypothesis, workload)
     if hypothesis.rolls and any(_surges(w) for w in simulated.workloads if w.kind == "DaemonSet"):
         return Bound(0, "pods of a DaemonSet may surge beside others")
     if workload.kind == "DaemonSet":
-        return least_daemons(crowded.member(member.number), wanted)
-    total = rolling_total(after_of(simulated).member(member.number), wanted) if rolling else wanted
+        return least_daemons(crowded, wanted)
+    total = rolling_total(member.within(after_of(simulated)), wanted) if rolling else wanted
     fewer = int(bool(hypothesis.upgraded))
-    found = least_placed(crowded.member(member.number), total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
-    misses = _deletes(hypothesis) and may_overlook(crowded.member(member.number))
-    if misses and not finds_room(crowded.member(member.number), [Meanwhile(fewer=fewer)]):
+    found = least_placed(crowded, total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
+    misses = _deletes(hypothesis) and may_overlook(crowded)
+    if misses and not finds_room(crowded, [Meanwhile(fewer=fewer)]):
         return Bound(0, "a waiting pod may not be requeued when another pod is deleted")
     if found.pods >= total:
         return Bound(wanted, found.why)
@@ -183,10 +183,10 @@ def _most(member: SimulatedMember, wanted: int) -> Bound:
         return Bound(wanted, "running pods stay where they are")
     crowded = _crowded(simulated)
     if not most_placed(member, member.wanted).pods:
-        return most_placed(crowded.member(member.number), wanted)
+        return most_placed(member.within(crowded), wanted)
     hypothesis = _hypothesis(simulated)
     mixed = rolls(hypothesis, member.workload)  # pods of the old template run beside those of the new one
-    most = most_placed(_without_company(crowded.member(member.number)), wanted, Meanwhile(mixed=mixed))
+    most = most_placed(_without_company(member.within(crowded)), wanted, Meanwhile(mixed=mixed))
     if hypothesis.change != NodeChange(lost=hypothesis.change.lost) or hypothesis.upgraded or hypothesis.rolls:
         return most
     lost = simulated.index.named(hypothesis.change.lost)
@@ -200,7 +200,7 @@ def _without_company(member: SimulatedMember) -> SimulatedMember:
         return member
     loose = replace(workload, pod=replace(workload.pod, spread=(), required_affinity=()))
     changed = (*others[: member.number], loose, *others[member.number + 1 :])
-    return replace(member.set, workloads=changed).member(member.number)
+    return member.within(replace(member.set, workloads=changed))
 
 
 def _stop_without_room(member: SimulatedMember, bounds: EventBounds) -> None:
@@ -208,7 +208,7 @@ def _stop_without_room(member: SimulatedMember, bounds: EventBounds) -> None:
     workload = member.workload
     if workload.kind == "DaemonSet" or workload.strategy.type == "OnDelete" or workload.strategy.partition:
         return
-    new = most_placed(_without_company(after_of(member.set).member(member.number)), bounds.wanted)
+    new = most_placed(_without_company(member.within(after_of(member.set))), bounds.wanted)
     if new.pods < bounds.wanted:
         bounds.never_stuck, bounds.always_stuck = False, True
         bounds.most = Bound(bounds.most.pods, new.why)

@@ -319,6 +319,10 @@ class SimulatedMember(Struct, frozen=True, eq=False, gc=False):
     number: int
     """Its place in ``set.workloads``."""
 
+    def within(self, other: SimulatedSet) -> SimulatedMember:
+        """Return the same workload in a set that differs in something else."""
+        return other.member(self.number)
+
     @property
     def workload(self) -> Workload:
         return self.set.workloads[self.number]

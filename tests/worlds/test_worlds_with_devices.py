@@ -70,7 +70,7 @@ def test_what_is_said_of_constraints_alternatives_and_all_devices_is_not_contrad
 
 
 def test_what_is_said_where_it_matters_which_device_a_pod_has_is_not_contradicted() -> None:
-    makers = {with_choices: (5, 6, 8, 9, *PREEMPTING), with_partitions: (0, 3), with_shares: (0, 3)}
+    makers = {with_choices: (5, 6, 8, 9, *PREEMPTING), with_partitions: (0, 3, 930195), with_shares: (0, 3)}
     worlds = [maker(seed) for maker, seeds in makers.items() for seed in seeds]
     assert [[str(one) for one in contradictions(world)] for world in worlds] == [[]] * len(worlds)
     assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())

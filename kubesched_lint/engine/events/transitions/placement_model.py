@@ -140,7 +140,7 @@ class PlacementModel:
         return read, drivers, node.name if node.name in self._named_by_storage else ""
 
     def _devices_at(self, position: int) -> Hashable:
-        """Return the devices that a node announces, and those that pods of others hold."""
+        """Return what a node announces, its devices and what they consume together, and what pods of others hold."""
         found = self.cluster.devices
         if found is None:
             return None
@@ -148,7 +148,8 @@ class PlacementModel:
         ranks = {pool: i for i, pool in enumerate(sorted({each.pool for each in own}))}
         held = (one.id for claim in found.claims.values() if claim.allocation for one in claim.allocation.devices)
         taken = sorted((driver, ranks[pool], device) for driver, pool, device in held if pool in ranks)
-        return tuple(sorted((each.driver, ranks[each.pool], repr(each.devices)) for each in own)), tuple(taken)
+        told = ((s.driver, ranks[s.pool], repr((s.slice_count, s.counter_sets, s.devices))) for s in own)
+        return tuple(sorted(told)), tuple(taken)
 
     @cached_property
     def _makes_volumes(self) -> bool:

@@ -599,3 +599,14 @@ def test_whether_a_rollout_ends_may_depend_on_when_jobs_end():
         here = cell(report_of(cluster, web, job, events=("rollout",)), "web", "rollout")
         assert any(missing.startswith(fact) for missing in here.missing) == (here.verdict == UNKNOWN), here
     assert here.verdict != FINE
+
+
+def test_who_waits_for_its_own_pods_takes_nothing_more_of_a_quota() -> None:
+    """A StatefulSet whose first pod fits nowhere creates no second one, so that all others get their pods."""
+    stuck, fine = workload("StatefulSet", "b", 4, asking("1000")), workload("StatefulSet", "b", 4, asking("100m"))
+    web, limit = workload("Deployment", "a", 2, asking("100m")), quota(pods="5")
+    verdicts = [
+        cell(report_of(sketch(), web, b, limit, events=("deploy",)), "a", "deploy").verdict for b in (stuck, fine)
+    ]
+    assert verdicts[0] != DEPENDS
+    assert verdicts[1] == DEPENDS

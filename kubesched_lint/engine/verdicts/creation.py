@@ -67,13 +67,15 @@ def _fewest_wanted(member: SimulatedMember, event: str, wanted: int) -> int:
 def raced(member: SimulatedMember, event: str, bounds: EventBounds) -> Cell | None:
     """Return the cell of a workload that gets all its pods only if it creates them before others do; else None.
 
-    Devices may be too few even for those who come first. After a deployment the same workloads may be first again: only
-    a rollout requests more than the quota allows.
+    Devices may be too few even for those who come first, and who waits for its own pods leaves their share to others.
+    After a deployment the same workloads may be first again: only a rollout requests more than the quota allows.
     """
     if event in UNREACHABLE_OF or event not in ("deploy", "scale-down", *LOSSES) or not quotas.goes_both_ways(member):
         return None
     devices = member.set.need_devices(group_of(member))
     if devices or not all(is_fine_if_granted(member, each) for each in {"deploy", event}):
+        return None
+    if not all(is_fine_if_granted(rival, "deploy") for rival in quotas.rivals_in_turn(member)):
         return None
     if event != "deploy" and not quotas.stays_short(member, bounds.wanted):
         return None

@@ -377,6 +377,12 @@ def goes_both_ways(member: SimulatedMember) -> bool:
     return when_first >= member.wanted > _pods_when_last(member)
 
 
+def rivals_in_turn(member: SimulatedMember) -> Iterator[SimulatedMember]:
+    """Yield the others that use its quotas and create each pod only when the one before is ready."""
+    users = {i for quota in _distinct(member) for i in _users(member.set)[quota]} - {member.number}
+    return (other for other in map(member.set.member, sorted(users)) if _creates_in_turn(other))
+
+
 def stays_short(member: SimulatedMember, size: int) -> bool:
     """Whether a workload that was last to create its pods may have fewer than ``size`` after nodes are lost.
 

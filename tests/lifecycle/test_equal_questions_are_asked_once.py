@@ -20,9 +20,9 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.runs import courses
+from kubesched_lint.engine.runs.aims import Aim
 from kubesched_lint.engine.runs.courses import Courses, Effort
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
-from kubesched_lint.engine.runs.turns import Aim
 from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
 
 
@@ -40,26 +40,18 @@ def simulated_set_of(*manifests) -> SimulatedSet:
 def alone(monkeypatch) -> Courses:
     """Courses of two workloads, each followed by itself, as in a large set."""
     monkeypatch.setattr(courses, "FEW_RUN", 0)
-    monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
+    monkeypatch.setattr(courses, "MOST_AIMED", 0)
     setting = simulated_set_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b")))
     return Courses(setting, Effort(), lambda members: False)
 
 
-def test_with_nobody_beside_it_a_workload_has_the_same_course_in_every_turn(alone):
-    first = alone.event_outcomes(0)
-    assert all(alone.event_outcomes(0, turn).deployed is first.deployed for turn in (1, 2, 3))
-    lost = [first.variants("node-loss", 0), alone.event_outcomes(0, 3).variants("node-loss", 0)]
-    assert [timeline for _, timeline in lost[0]] == [timeline for _, timeline in lost[1]]
+def test_with_nobody_beside_it_courses_aimed_at_a_workload_share_its_deployment(alone):
+    aims = [alone.event_outcomes(0, Aim(0, first)) for first in (True, False)]
+    assert aims[0].deployed is aims[1].deployed
+    assert aims[0].nodes != aims[1].nodes, "one loses the nodes with the fewest pods, the other those with the most"
 
 
-def test_followedaimed_at_a_workload_share_what_they_have_in_common(alone):
-    aims = [alone.event_outcomes(0, Aim(0, first, draw)) for first in (True, False) for draw in (0, 1)]
-    assert aims[0].deployed is aims[2].deployed is alone.event_outcomes(0).deployed
-    assert aims[0].deployed is not aims[1].deployed
-    assert aims[0].nodes != aims[2].nodes, "one loses the nodes with the fewest pods, the other those with the most"
-
-
-def test_followedof_one_workload_are_forgotten_after_it(alone):
+def test_courses_of_one_workload_are_forgotten_after_it(alone):
     before = alone.event_outcomes(0)
     alone.event_outcomes(1)
     after = alone.event_outcomes(0)
@@ -67,20 +59,19 @@ def test_followedof_one_workload_are_forgotten_after_it(alone):
     assert after.deployed[0].states == before.deployed[0].states
 
 
-def test_later_followedfollow_nothing_where_counting_proves_how_each_ends(alone):
+def test_aimed_courses_follow_nothing_where_counting_proves_how_each_ends(alone):
     """Two pods always find room in the empty cluster; of seven that need a node each, one never does."""
     tight = simulated_set_of(workload("Deployment", "a", 7, asking("3")), workload("Deployment", "b", 2, asking("1")))
     for followed, proven in ((alone, True), (Courses(tight, Effort(), lambda members: False), False)):
         for event in ("deploy", "node-loss", "drain"):
             assert followed.ends(event, 0)
-            for turn in (1, Aim(0, True, 0)):
-                assert bool(followed.ends(event, 0, turn)) is not proven
+            assert bool(followed.ends(event, 0, Aim(0, first=True))) is not proven
 
 
 def test_older_pods_of_its_own_are_rivals_of_a_workload_alone(monkeypatch):
     """Each new pod of 1 core waits for an old one of 3.5: no course of the rollout ends well."""
     monkeypatch.setattr(courses, "FEW_RUN", 0)
-    monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
+    monkeypatch.setattr(courses, "MOST_AIMED", 0)
     several = [workload("Deployment", name, 6, asking("1")) for name in ("a", "b")]
     plain = simulated_set_of(*several)
     assert Courses(plain, Effort(), lambda members: False).always_ends_well("rollout", 0)
@@ -125,7 +116,7 @@ def test_workloads_alike_share_the_deployment_of_others_against_them():
     agents = [workload("DaemonSet", name, None, asking(cpu)) for name, cpu in (("a", "1"), ("b", "1"), ("c", "2"))]
     setting = simulated_set_of(*agents, workload("Deployment", "web", 4, asking("1")))
     followed = Courses(setting, Effort(), lambda members: False)
-    timelines = [followed.event_outcomes(i, Aim(i, False, 0, against=True)).deployed[0] for i in range(3)]
+    timelines = [followed.event_outcomes(i, Aim(i, first=False, against=True)).deployed[0] for i in range(3)]
     others, own = zip(*(timeline.phases for timeline in timelines), strict=True)
     assert others[0] is others[1]
     assert others[0] is not others[2]

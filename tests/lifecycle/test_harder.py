@@ -8,8 +8,8 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import ZONE, Node
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.aims import Aim
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.engine.runs.turns import Aim
 from kubesched_lint.engine.verdicts.matrix import Matrix
 
 NODES = tuple(Node(f"n{i}", {ZONE: f"z{i % 3}"}, allocatable={"cpu": 4000, "pods": 30}) for i in range(6))

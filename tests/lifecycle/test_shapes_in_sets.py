@@ -17,7 +17,6 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume
-from kubesched_lint.engine.runs import turns
 from kubesched_lint.engine.runs.courses import Courses
 from kubesched_lint.engine.verdicts import by_scores
 from kubesched_lint.engine.verdicts.matrix import Matrix
@@ -135,19 +134,19 @@ def test_a_search_finds_the_same_for_workloads_of_one_shape():
 
 @pytest.fixture
 def followed(monkeypatch):
-    """The workloads for which a course in a later turn was asked for."""
+    """The workloads for which an aimed course was asked for."""
     found, original = [], Courses.ends
 
-    def ends(self, event, number, turn=0, **more):
-        if isinstance(turn, turns.Aim):
+    def ends(self, event, number, aim=None, **more):
+        if aim:
             found.append((event, self.simulated.workloads[number].name))
-        return original(self, event, number, turn, **more)
+        return original(self, event, number, aim, **more)
 
     monkeypatch.setattr(Courses, "ends", ends)
     return found
 
 
-def test_one_of_a_shape_follows_the_later_turns(followed):
+def test_one_of_a_shape_follows_the_aimed_course(followed):
     """Small pods may fill every node; the default scheduler leaves room for the agents in each course."""
     small = workload("Deployment", "small", 60, asking("1"))
     agents = [workload("DaemonSet", f"agent{i}", None, asking("250m")) for i in range(3)]

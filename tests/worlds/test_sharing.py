@@ -23,7 +23,7 @@ def test_each_verdict_is_that_of_a_workload_by_itself(seed, is_large, monkeypatc
     """As in a large set (``is_large``), there is no search, and a course has few workloads."""
     if is_large:
         monkeypatch.setattr(courses, "FEW_RUN", 0)
-        monkeypatch.setattr(courses, "MOST_IN_TURN", 0)
+        monkeypatch.setattr(courses, "MOST_AIMED", 0)
         monkeypatch.setattr(matrix, "MOST_PODS", 0)
     monkeypatch.setattr(rivals, "FEW_ALIKE", 0)  # as if each workload had others alike
     shared = Reading(seeded(seed)).simulated(EVENTS, SHORT)

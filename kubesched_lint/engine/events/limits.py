@@ -14,9 +14,8 @@ MOVES_EACH = 100
 FEW_RUN = 20_000
 """Nodes times pods, or kinds of nodes times contenders: above this, courses skip workloads that share only room, and a
 bound ignores who may use which node."""
-MOST_IN_TURN = 100_000
-"""The same limit for a course that tries some pods first and others last; above it, a bad end of such an order is not
-found."""
+MOST_AIMED = 100_000
+"""The same limit for a course aimed at one workload; above it, a bad end of such an order is not found."""
 MOST_IN_COURSE = 50_000
 """Pods of a course: no course has more, and a set with more gets fewer courses."""
 MOST_FOLLOWED = 200

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
-from math import inf
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.cells import DEPENDS
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.limits import (
     FEW_LOST,
     FEW_RUN,
+    MOST_AIMED,
     MOST_CROWDS,
     MOST_FOLLOWED,
     MOST_IN_COURSE,
-    MOST_IN_TURN,
     MOST_MOVED,
 )
 from kubesched_lint.engine.events.search.events import Timeline
@@ -30,17 +29,17 @@ from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import anew, timeline_of
 from kubesched_lint.engine.events.transitions.adverse import victim_key
+from kubesched_lint.engine.runs.aims import DRAWS_AGAINST, Aim
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
 from kubesched_lint.engine.runs.orders import Orders
-from kubesched_lint.engine.runs.turns import DRAWS_AGAINST, TURNS, Aim, Turn
 
 
 class Effort(NamedTuple):
     """Limits: states per search, seeded runs where there is no search, nodes whose loss the runs try."""
 
     states: int = 4_000
-    runs: int = 4
+    runs: int = 2
     nodes: int = 16
     seed: int = 1
     narrates: bool = True
@@ -74,7 +73,7 @@ class _Kept:
 
     def __init__(self) -> None:
         self.deployed: dict[_Start, EventOutcomes] = {}
-        self.outcomes: dict[tuple[tuple[int, ...], Turn], EventOutcomes] = {}
+        self.outcomes: dict[tuple[tuple[int, ...], Aim | None], EventOutcomes] = {}
         self.opposing: dict[Aim, tuple[int, ...]] = {}
         """The workloads in a course against one."""
         self.apart: dict[tuple[int, ...], SimulatedSet] = {}
@@ -92,8 +91,6 @@ class Courses:
         self._shared = _Kept()
         self._own = -1, _Kept()
         """The last workload of which that was asked, and what no other workload needs."""
-        self._waited: dict[int, set[bool]] = {}
-        """Workload → whether its pods waited, for each end of the deployment in turn 0."""
         self._pods_of: dict[tuple[int, ...], int] = {}
         """Members → number of pods of all of them."""
         self._well: dict[tuple[str, int, int], bool] = {}
@@ -105,42 +102,40 @@ class Courses:
         """Rivals → the set beside them."""
         self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
-        self._given_up: set[Turn] = set()
-        """Turns that take too much work."""
+        self._given_up: set[Aim] = set()
+        """Aims whose courses take too much work."""
         self._left: dict[bool, float] = {False: MOST_STEPS // 2, True: MOST_STEPS // 2}
         """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
-    def ends(
-        self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
-    ) -> list[FinalState]:
+    def ends(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
 
-        Once some end well and some badly, together with the ends ``before``, no further node or zone is lost.
+        Once some end well and some badly, or as an ``aim`` seeks, no further node or zone is lost.
 
-        In turn 0 the scheduler tries waiting pods in any order. In each later turn it first tries pods that waited
-        at the end of all earlier courses, and last the pods that never did. An ``Aim`` sets its own order. Later turns
-        follow nothing where counting proves that each such course ends well. Where counting proves that, or how each
-        ends ``is_known``, one node or zone shows what all do.
+        Without an aim, the scheduler tries waiting pods in any order. A course with an aim follows nothing where
+        counting proves that it ends well. Where counting proves that, or how each ends ``is_known``, one node or zone
+        shows what all do.
         """
         if not self._is_followed(event, number):
             return []
-        if turn and (turn in self._given_up or self._is_too_large(number) or self._ends_well(event, number, turn)):
+        if aim and (aim in self._given_up or self._is_too_large(number) or self._ends_well(event, number, aim)):
             return []
-        if is_known or (event in LOSSES and self._ends_well(event, number, turn)):
-            return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number))
+        if is_known or (event in LOSSES and self._ends_well(event, number, aim)):
+            return self._followed(aim, lambda: self._telling(event, number, aim).first_ends(event, number))
 
         def is_enough(found: Sequence[FinalState]) -> bool:
-            return event in LOSSES and verdict_of(event, [*before, *found])[0] == DEPENDS
+            sought = aim and (FINE if aim.first else BAD)
+            return event in LOSSES and verdict_of(event, found)[0] in (DEPENDS, sought)
 
-        return self._followed(turn, lambda: self._telling(event, number, turn).ends_until(event, number, is_enough))
+        return self._followed(aim, lambda: self._telling(event, number, aim).ends_until(event, number, is_enough))
 
     def always_ends_well(self, event: str, number: int) -> bool:
-        """Whether ``ends`` has one end, in turn 0, and counting proves that it is good: nobody need follow it to know.
+        """Whether ``ends`` has one end without an aim, and counting proves it good: nobody need follow it to know.
 
-        In the courses of a set beyond ``MOST_IN_TURN``, a workload meets only those that it is tied to.
+        In the courses of a set beyond ``MOST_AIMED``, a workload meets only those that it is tied to.
         """
-        is_apart = self._size > MOST_IN_TURN
-        return is_apart and self._is_followed(event, number) and self._ends_well(event, number, 0)
+        is_apart = self._size > MOST_AIMED
+        return is_apart and self._is_followed(event, number) and self._ends_well(event, number, None)
 
     def _is_followed(self, event: str, number: int) -> bool:
         """Whether a course takes few enough steps."""
@@ -153,44 +148,38 @@ class Courses:
         self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
     ) -> list[FinalState]:
         """Return the sought ends of a course against a workload, for the first node or zone that has any."""
-        turn = Aim(number, first=False, draw=draw, against=True)
-        if turn in self._given_up or self._ends_well(event, number, turn):
+        aim = Aim(number, first=False, against=True, draw=draw)
+        if aim in self._given_up or self._ends_well(event, number, aim):
             return []
-        return self._followed(turn, lambda: self.event_outcomes(number, turn).first_ends(event, number, is_sought))
+        return self._followed(aim, lambda: self.event_outcomes(number, aim).first_ends(event, number, is_sought))
 
-    def _followed(self, turn: Turn, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
-        allowed = work.within(self._allowed(turn))
+    def _followed(self, aim: Aim | None, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
+        if aim is None:
+            return ends()
+        allowed = work.within(min(self._left[aim.against] / 8, work.share(0, 2)))
         try:
             with allowed:
                 return ends()
         except work.OutOfWorkError:
-            if not turn:
-                raise
-            self._given_up.add(turn)
+            self._given_up.add(aim)
             return []
         finally:
-            if isinstance(turn, Aim):
-                self._left[turn.against] -= allowed.spent
-
-    def _allowed(self, turn: Turn) -> float:
-        if isinstance(turn, Aim):
-            return min(self._left[turn.against] / 8, work.share(0, 2))
-        return MOST_STEPS // 8 if turn else inf
+            self._left[aim.against] -= allowed.spent
 
     def _is_too_large(self, number: int) -> bool:
-        """Whether a turn would cost too much: each step runs the controllers of all workloads."""
-        members = self.members(number, 1)
+        """Whether a course with an aim would cost too much: each step runs the controllers of all workloads."""
+        members = self._aimed_members(number)
         found = self._pods_of.get(members)
         if found is None:
             found = self._pods_of[members] = sum(most_pods(self.simulated.member(i)) for i in members)
         return len(members) * found > MOST_IN_COURSE
 
-    def _ends_well(self, event: str, number: int, turn: Turn) -> bool:
-        """Whether counting proves that every course of a turn ends well, because nobody else has pods in it.
+    def _ends_well(self, event: str, number: int, aim: Aim | None) -> bool:
+        """Whether counting proves that every course with an aim ends well, because nobody else has pods in it.
 
         Courses of several workloads may preempt pods, which counting leaves out; those against a workload do not.
         """
-        members, draw = self.members(number, turn), turn.draw if isinstance(turn, Aim) and turn.against else -1
+        members, draw = self.members(number, aim), aim.draw if aim and aim.against else -1
         if members != (number,) and draw < 0:
             return False
         key = event, number, draw
@@ -217,19 +206,21 @@ class Courses:
             known[members] = simulated.among(members)
         return count(known[members].member(members.index(number)), event).is_fine
 
-    def members(self, number: int, turn: Turn) -> tuple[int, ...]:
-        """Return the workloads in a course of a turn for a workload."""
-        if isinstance(turn, Aim) and turn.against:
-            known = self._own_of(number).opposing
-            if turn not in known:
-                ours = acquaintances(self.simulated.member(number))
-                known[turn] = tuple(sorted({*ours, *self._orders.crowd(turn.draw)}))
-            return known[turn]
-        return (
-            self._everybody
-            if self._size <= (MOST_IN_TURN if turn else FEW_RUN)
-            else acquaintances(self.simulated.member(number))
-        )
+    def members(self, number: int, aim: Aim | None) -> tuple[int, ...]:
+        """Return the workloads in a course for a workload."""
+        if aim is None:
+            return self._everybody if self._size <= FEW_RUN else acquaintances(self.simulated.member(number))
+        if not aim.against:
+            return self._aimed_members(number)
+        known = self._own_of(number).opposing
+        if aim not in known:
+            ours = acquaintances(self.simulated.member(number))
+            known[aim] = tuple(sorted({*ours, *self._orders.crowd(aim.draw)}))
+        return known[aim]
+
+    def _aimed_members(self, number: int) -> tuple[int, ...]:
+        """Return the workloads in a course that tries the pods of a workload first or last."""
+        return self._everybody if self._size <= MOST_AIMED else acquaintances(self.simulated.member(number))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -245,64 +236,35 @@ class Courses:
         """Nodes times pods."""
         return len(self.simulated.nodes) * sum(map(most_pods, self.simulated.members))
 
-    def event_outcomes(self, number: int, turn: Turn = 0) -> EventOutcomes:
+    def event_outcomes(self, number: int, aim: Aim | None = None) -> EventOutcomes:
         """Return the courses of the whole set; if it is large, only of the workload and those tied to it."""
-        members = self.members(number, turn)
-        kept, key = self._kept(number, members, turn), (members, turn)
+        members = self.members(number, aim)
+        kept, key = self._kept(number, members, aim), (members, aim)
         if key not in kept.outcomes:
-            kept.outcomes[key] = self._run(kept, members, turn)
+            kept.outcomes[key] = self._run(kept, members, aim)
         return kept.outcomes[key]
 
-    def _telling(self, event: str, number: int, turn: Turn) -> EventOutcomes:
+    def _telling(self, event: str, number: int, aim: Aim | None) -> EventOutcomes:
         """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
-        found = self.event_outcomes(number, turn)
+        found = self.event_outcomes(number, aim)
         return found.at(lambda: telling(self.simulated.member(number), event, found.deployed, found.nodes))
 
-    def _kept(self, number: int, members: tuple[int, ...], turn: Turn) -> _Kept:
+    def _kept(self, number: int, members: tuple[int, ...], aim: Aim | None) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""
-        return self._shared if len(members) > 1 and not isinstance(turn, Aim) else self._own_of(number)
+        return self._shared if len(members) > 1 and aim is None else self._own_of(number)
 
     def _own_of(self, number: int) -> _Kept:
         if self._own[0] != number:
             self._own = number, _Kept()
         return self._own[1]
 
-    def _precedence(self, members: tuple[int, ...], turn: Turn) -> dict[int, int]:
-        if len(members) == 1 and not guests_of(self.simulated).hosted:
+    def _precedence(self, members: tuple[int, ...], aim: Aim | None) -> dict[int, int]:
+        if aim is None or (len(members) == 1 and not guests_of(self.simulated).hosted):
             return {}  # there is nobody to come before or after
-        if isinstance(turn, Aim):
-            return {number: rank for rank, number in enumerate(self._orders.aimed(members, turn))}
-        return self._turned(members, turn)
+        return {number: rank for rank, number in enumerate(self._orders.aimed(members, aim))}
 
-    def _turned(self, members: tuple[int, ...], turn: int) -> dict[int, int]:
-        """Return ranks by workload: below 0 if its pods waited in all earlier courses, above 0 if in none.
-
-        Each turn rotates the order within both groups.
-        """
-        if not turn:
-            return {}
-        alike: dict[bool, list[int]] = {True: [], False: []}
-        for i in members:
-            waited = self._waited_first(i).union(*(self._waits(i, before) for before in range(1, turn)))
-            if len(waited) == 1:
-                alike[waited.pop()].append(i)
-        found = {}
-        for waits, numbers in alike.items():
-            start = len(numbers) * (turn - 1) // TURNS
-            for rank, i in enumerate((*numbers[start:], *numbers[:start])):
-                found[i] = -len(numbers) + rank if waits else len(numbers) - rank
-        return found
-
-    def _waited_first(self, number: int) -> set[bool]:
-        if number not in self._waited:
-            self._waited[number] = self._waits(number, 0)
-        return self._waited[number]
-
-    def _waits(self, number: int, turn: int) -> set[bool]:
-        return {end.lack > 0 for end in self.ends("deploy", number, turn)}
-
-    def _run(self, kept: _Kept, members: tuple[int, ...], turn: Turn) -> EventOutcomes:
-        start = self._start(members, turn)
+    def _run(self, kept: _Kept, members: tuple[int, ...], aim: Aim | None) -> EventOutcomes:
+        start = self._start(members, aim)
         if start not in kept.deployed:
             alike = self._victim_key(start.against) if start.against >= 0 and len(members) > 1 else None
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
@@ -311,22 +273,20 @@ class Courses:
         few = sum(most_pods(self.simulated.member(i)) for i in members) <= MOST_FOLLOWED
         most = effort.nodes if few else min(effort.nodes, FEW_LOST)
         most = 1 if start.against >= 0 else most
-        if isinstance(turn, Aim):
-            workload = self.simulated.workloads[turn.number]
-            return deployed.at(partial(nodes_of, workload, timeline, most, fewest=turn.first))
+        if aim is not None:
+            workload = self.simulated.workloads[aim.number]
+            return deployed.at(partial(nodes_of, workload, timeline, most, fewest=aim.first))
         return deployed.at(partial(nodes_to_lose, self.simulated, timeline, most))
 
-    def _start(self, members: tuple[int, ...], turn: Turn) -> _Start:
-        aim = turn if isinstance(turn, Aim) else None
+    def _start(self, members: tuple[int, ...], aim: Aim | None) -> _Start:
         # Runs are draws: that all unknown manifests change what runs, and that none does, are two of them.
         cases = template_variants(self.simulated, members, most=1)
-        if turn:
-            place = turn.draw if isinstance(turn, Aim) else turn
-            cases = (cases[place % len(cases)],)
+        if aim:
+            cases = (cases[aim.draw % len(cases)],)
         return _Start(
             members,
-            tuple(self._precedence(members, turn).items()),
-            1 if turn or self._size > FEW_RUN else max(self.effort.runs // len(cases), 1),
+            tuple(self._precedence(members, aim).items()),
+            1 if aim or self._size > FEW_RUN else max(self.effort.runs // len(cases), 1),
             self.effort.seed + (aim.draw if aim else 0),
             aim.number if aim and aim.against else -1,
             cases,
@@ -361,8 +321,8 @@ class Courses:
         return victim_key(pod, simulated.usable[number], simulated.index)
 
     def follows_alone(self, number: int) -> bool:
-        """Whether a course in turn 0 has no pods of other workloads."""
-        return self.members(number, 0) == (number,)
+        """Whether a course without an aim has no pods of other workloads."""
+        return self.members(number, None) == (number,)
 
     def shape_against(self, number: int) -> Hashable | None:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
@@ -382,7 +342,7 @@ class Courses:
         return EventOutcomes(simulated, start.members, timelines, (), unready)
 
     def _from_start(self, start: _Start, variant: _Variant) -> Timeline:
-        """Return the deployment that goes on from the start which all turns of these members share."""
+        """Return the deployment that goes on from the start that all courses of these members share."""
         if self._starts[0] != start.members:
             self._starts = start.members, {}
         known = self._starts[1]

@@ -88,8 +88,11 @@ def with_details(
             return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
         return _without_course(cell, member) if cell.verdict == BAD else cell
-    ranked = sorted(ends, key=lambda e: (e.blocked, e.lack, e.outcome.unready, not e.is_updated))
-    worst, best = ranked[-1], ranked[0]
+
+    def badness(end: FinalState) -> tuple[bool, int, int, bool]:
+        return end.blocked, end.lack, end.outcome.unready, not end.is_updated
+
+    worst, best = max(ends, key=badness), min(ends, key=badness)  # of equal ones the first: see ``telling``
     best_of_both = witness(best, called) if cell.verdict == DEPENDS else None
     cell = replace(cell, worst=witness(worst, called), best=best_of_both)
     if worst.blocked:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.events.limits import FEW_RUN
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
-from kubesched_lint.engine.runs.turns import Aim
+from kubesched_lint.engine.runs.aims import Aim
 
 
 class Orders:
@@ -49,9 +49,8 @@ class Orders:
         if aim.against:  # in the same order against every workload
             others = self._by_size(others, aim.draw)
         else:
-            Random(f"{self._seed} {aim.number} {aim.draw}").shuffle(others)
-            if not aim.draw:
-                others.sort(key=lambda i: self._sizes[i], reverse=True)
+            Random(f"{self._seed} {aim.number}").shuffle(others)
+            others.sort(key=lambda i: self._sizes[i], reverse=True)
         if not (aim.first or aim.against):
             return [*others, aim.number]
         pod = simulated.pods[aim.number]

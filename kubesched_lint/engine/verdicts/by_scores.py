@@ -16,11 +16,11 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.runs.aims import DRAWS_AGAINST
 from kubesched_lint.engine.runs.courses import Courses
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.judging import verdict_of, with_details
 from kubesched_lint.engine.runs.narrate import witness
-from kubesched_lint.engine.runs.turns import DRAWS_AGAINST
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
 
 LACKING = "a proof that no other trace of the default scheduler ends badly"

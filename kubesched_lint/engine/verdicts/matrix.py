@@ -37,10 +37,10 @@ from kubesched_lint.engine.events.start.preemption_scope import NONE, Preemption
 from kubesched_lint.engine.events.start.quotas import capped, most_pods
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import bare_timeline, timeline_of
+from kubesched_lint.engine.runs.aims import Aim, AimedCourses
 from kubesched_lint.engine.runs.courses import Courses, Effort
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import method, verdict_of, with_details
-from kubesched_lint.engine.runs.turns import LaterTurns, Turn
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 from kubesched_lint.engine.verdicts import creation
 from kubesched_lint.engine.verdicts.at_once import AtOnce
@@ -75,7 +75,7 @@ class Matrix:
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.simulated, narrates=self.effort.narrates)
-        self._later = LaterTurns(self.simulated, self.courses)
+        self._aimed = AimedCourses(self.simulated, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
@@ -221,7 +221,7 @@ class Matrix:
             return doubted(with_counted(cell, bounds), scope.open_)
         return with_counted(cell, bounds) if cell.verdict == BAD and cell.proven else doubted(cell, scope.open_)
 
-    def _has_courses(self, event: str, number: int, turn: Turn = 0) -> bool:
+    def _has_courses(self, event: str, number: int, aim: Aim | None = None) -> bool:
         """Whether courses know how many pods the workloads in them have: of those that race for a quota, one result.
 
         None shows what becomes of a workload that is short of quota itself.
@@ -229,7 +229,7 @@ class Matrix:
         short = quotas.refused_in(self.simulated.member(number), event)
         if not short or number in short:
             return not short
-        return quotas.have_shares(self.simulated, short.intersection(self.seeded.members(number, turn)))
+        return quotas.have_shares(self.simulated, short.intersection(self.seeded.members(number, aim)))
 
     @cached_property
     def _everybody(self) -> tuple[int, ...]:
@@ -346,16 +346,14 @@ class Matrix:
 
     # --- counted ----------------------------------------------------------------------------------------------------
 
-    def courses(
-        self, event: str, number: int, turn: Turn = 0, *, is_known: bool = False, before: Sequence[FinalState] = ()
-    ) -> list[FinalState]:
+    def courses(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        followed = self._has_courses(event, number, turn) and not self._is_untold(number, turn)
-        return self.seeded.ends(event, number, turn, is_known=is_known, before=before) if followed else []
+        followed = self._has_courses(event, number, aim) and not self._is_untold(number, aim)
+        return self.seeded.ends(event, number, aim, is_known=is_known) if followed else []
 
-    def _is_untold(self, number: int, turn: Turn) -> bool:
+    def _is_untold(self, number: int, aim: Aim | None) -> bool:
         """Whether pods that meet a workload in a course may preempt others, and no course can follow that."""
-        touched = self._touched(self.seeded.members(number, turn))
+        touched = self._touched(self.seeded.members(number, aim))
         return any(c.strong and c.untold for c in touched)
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
@@ -384,7 +382,7 @@ class Matrix:
             raced = creation.raced(self.simulated.member(number), event, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
-        ends, others = self._later.ends(event, number, ends)
+        ends, others = self._aimed.ends(event, number, ends)
         return self._from_runs(event, number, bounds, bound, blocked, ends, others)
 
     def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
@@ -437,7 +435,7 @@ class Matrix:
         """Return why no trace is followed for a workload."""
         if not self._has_courses(event, number):
             return _refused_by_quota(self.simulated.member(number), event)
-        untold = (c.untold for c in self._touched(self.seeded.members(number, 0)) if c.strong and c.untold)
+        untold = (c.untold for c in self._touched(self.seeded.members(number, None)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
 
     def course(self, event: str) -> tuple[Timeline | None, Timeline | None]:

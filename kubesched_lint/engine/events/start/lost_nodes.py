@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import compress, islice
 
 from kubesched_lint.engine.events.search.events import Timeline
@@ -50,13 +50,16 @@ def nodes_to_lose(simulated: SimulatedSet, timeline: Timeline, most: int) -> Seq
     return list(dict.fromkeys((*found.values(), *ordered)))[:most]
 
 
-def telling(member: SimulatedMember, event: str, timelines: Iterable[Timeline], nodes: Sequence[str]) -> Sequence[str]:
+def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], nodes: Sequence[str]) -> Sequence[str]:
     """Return the nodes whose loss may move pods of a workload, and second another one, after which none moves.
 
     They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew; all of them
     where such pods or its own wait, for which a loss may make room. If none has its pods, the node with the most is one
-    more where that is unreachable: a StatefulSet surely lacks a pod then.
+    more where that is unreachable: a StatefulSet surely lacks a pod then. The first has the most pods of it in the
+    first end, which an example shows.
     """
+    shown = pods_by_node(timelines[0], (timelines[0].numbers[member.workload.key],), 1)
+    nodes = sorted(nodes, key=lambda node: -shown.get(node, 0))
     if guests_of(member.set).hosted:
         return nodes
     own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None

@@ -1,0 +1,78 @@
+"""Courses aimed at one workload: the scheduler tries its pods first or last, or picks nodes against it.
+
+``AimedCourses`` follows them where those without an aim agree, as far as no other workload has shown what they tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE
+from kubesched_lint.engine.bounds.competition.harder import harder
+from kubesched_lint.engine.events.start.shapes import shape_in_set
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
+from kubesched_lint.engine.runs.event_outcomes import FinalState
+from kubesched_lint.engine.runs.judging import verdict_of
+
+
+class Aim(NamedTuple):
+    """A course aimed at one workload: the scheduler tries its pods first, or last after the others."""
+
+    number: int
+    first: bool
+    against: bool = False
+    """Among the nodes that fit, the scheduler picks the one that keeps pods of the workload waiting the most."""
+    draw: int = 0
+    """Of the courses against a workload, the first tries the largest pods first, the second the smallest."""
+
+
+DRAWS_AGAINST = 2
+"""Number of courses against a workload."""
+
+
+_SHARED = ("deploy", *UNREACHABLE_OF, *UNREACHABLE_OF.values())
+"""Events that concern all workloads alike; budgets set those of a drain apart."""
+
+
+class AimedCourses:
+    """Follows a course aimed at the opposite result where those without an aim agree.
+
+    Workloads of one shape may exchange their names in each course. So what one of them tried in vain is known of the
+    others.
+    """
+
+    def __init__(self, simulated: SimulatedSet, courses: Callable[[str, int, Aim], list[FinalState]]) -> None:
+        self._simulated = simulated
+        self._courses = courses
+        self._in_vain: dict[Hashable, int] = {}
+        """(event, shape, verdict without an aim) → number of ends of an aimed course, which say the same."""
+        self._aimed: dict[tuple[str, int], bool] = {}
+        """(event, workload) → whether a course aimed at it ends well."""
+
+    def ends(self, event: str, number: int, ends: list[FinalState]) -> tuple[list[FinalState], int]:
+        """Return the ends with those of an aimed course, and how many more are as these."""
+        verdict = verdict_of(event, ends)[0]
+        if not ends or verdict == DEPENDS:
+            return ends, 0
+        shape = shape_in_set(self._simulated.member(number))
+        key = None if shape is None else (event, shape, verdict)
+        if key in self._in_vain:
+            return ends, self._in_vain[key]
+        if verdict != BAD and event in _SHARED and self._is_aimed_well(event, number):
+            return ends, 0
+        aimed = self._courses(event, number, Aim(number, first=verdict == BAD))
+        if key is not None and verdict_of(event, [*ends, *aimed])[0] != DEPENDS:
+            self._in_vain[key] = len(aimed)
+        return [*ends, *aimed], 0
+
+    def _is_aimed_well(self, event: str, number: int) -> bool:
+        """Whether a course aimed at a workload that finds room harder ends well for that; False if none is harder."""
+        hardest = harder(self._simulated.member(number))
+        if hardest == number:
+            return False
+        key = event, hardest
+        if key not in self._aimed:
+            ends = self._courses(event, hardest, Aim(hardest, first=False))
+            self._aimed[key] = bool(ends) and verdict_of(event, ends)[0] == FINE
+        return self._aimed[key]

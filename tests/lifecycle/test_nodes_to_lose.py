@@ -11,12 +11,13 @@ from msgspec.structs import replace
 from kubesched_lint.engine.answers.cells import DEPENDS
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import lost_nodes
+from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs import event_outcomes
 from kubesched_lint.engine.runs.courses import Effort
@@ -55,6 +56,22 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
     if size == 1:
         found = lost_nodes.telling(setting.member(0), "node-unreachable", [timeline], ["n3"])
         assert found == ["n0", "n3"], "one with its pods is always lost"
+
+
+@pytest.mark.parametrize(("priority", "told"), [(0, ["n0", "n1"]), (5, ["n0", "n1", "n2"])], ids=["weak", "stronger"])
+def test_running_pods_of_others_tell_of_a_loss_if_they_may_preempt_its_own(priority: int, told: list[str]) -> None:
+    """db, weaker than all, makes the running pod one that a timeline follows."""
+    nodes = tuple(Node(f"n{i}", {"at": str(i)}, allocatable={"cpu": 1000, "pods": 9}) for i in range(4))
+    foreign = BoundPod("coredns-x", "n2", Pod("kube-system", {}, priority=priority), Owner("ReplicaSet", "coredns"))
+    web, strong = (
+        Workload("Deployment", "default", app, Pod("default", {"app": app}, node_selector={"at": at}, priority=rank))
+        for app, at, rank in (("web", "0", 1), ("strong", "2", 9))
+    )
+    simulated = SimulatedSet(nodes, Inventory(pods=(foreign,)), (web, strong))
+    hosted = guests_of(simulated).hosted
+    assert hosted, "the timeline follows the pod of others"
+    timeline = timeline_of(simulated, (0,), expected=True, most_states=0, runs=1, guests=hosted)
+    assert lost_nodes.telling(simulated.member(0), "drain", [timeline], [node.name for node in nodes]) == told
 
 
 @pytest.mark.parametrize("event", ["node-loss", "drain"])

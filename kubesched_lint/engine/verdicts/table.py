@@ -60,7 +60,9 @@ class Table:
 
     def _matrix_of(self, scenario: Scenario) -> Matrix:
         if scenario not in self._matrices:
-            self._matrices[scenario] = Matrix(self._prepared(simulated_set_of(scenario)), self._effort)
+            # Of other scenarios only proofs count: one course is the example.
+            effort = self._effort._replace(runs=1) if self._matrices else self._effort
+            self._matrices[scenario] = Matrix(self._prepared(simulated_set_of(scenario)), effort)
         return self._matrices[scenario]
 
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import compress, islice
 
 from kubesched_lint.engine.events.search.events import Timeline
-from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import above
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.states.states import State
@@ -60,10 +59,8 @@ def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], 
     """
     shown = pods_by_node(timelines[0], (timelines[0].numbers[member.workload.key],), 1)
     nodes = sorted(nodes, key=lambda node: -shown.get(node, 0))
-    if guests_of(member.set).hosted:
-        return nodes
     own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None
-    stronger = [member.set.workloads[i] for i in above(member)]
+    stronger = list(above(member))
     for timeline in timelines:
         itself = timeline.numbers[member.workload.key]
         those = {timeline.numbers[workload.key]: workload for workload in stronger if workload.key in timeline.numbers}

@@ -174,12 +174,13 @@ def may_be_preempted(member: SimulatedMember) -> bool:
     return _highest(member.set) > min(_ranks(member))
 
 
-def above(member: SimulatedMember) -> Iterator[int]:
-    """Yield the workloads whose pods may preempt those of a workload, or others that do."""
-    if not may_be_preempted(member):
-        return iter(())
+def above(member: SimulatedMember) -> Iterator[Workload]:
+    """Yield the workloads whose pods may preempt those of a workload, or others that do; running pods of others too."""
     lowest = min(_ranks(member))
-    return (other.number for other in member.others if _eagerness(other) > lowest)
+    hosted = (foreign.workload for foreign in guests_of(member.set).hosted)
+    yield from (workload for workload in hosted if preempting_priority(workload.pod) > lowest)
+    if may_be_preempted(member):
+        yield from (other.workload for other in member.others if _eagerness(other) > lowest)
 
 
 @once_per_set

@@ -104,7 +104,7 @@ def _predicted(timeline: Timeline, phase: Phase) -> dict[str, dict[str, Any]]:
 
 def possible(timeline: Timeline, phase: Phase) -> dict[str, set[EventOutcome]]:
     """Return ``Kind/name`` → every possible outcome of the phase; if the search was cut short, a frame around them."""
-    ends = outcomes(phase.transitions, phase.found.finals)
+    ends = outcomes(phase.transitions, phase.exploration.finals)
     if phase.sound:
         return {f"{kind}/{name}": {e[number] for e in ends} for (kind, _, name), number in timeline.numbers.items()}
     return {
@@ -214,5 +214,5 @@ def _ends_replay(timeline: Timeline, phase: Phase, workload: str) -> bool:
     number = next(n for (k, _, other), n in timeline.numbers.items() if (k, other) == (kind, name))
     desired = next(w for w in phase.transitions.desired_states if w.workload == number)
     transitions = phase.transitions
-    ranked = sorted(phase.found.finals, key=lambda s: outcome(transitions, desired, transitions.counts(s)))
+    ranked = sorted(phase.exploration.finals, key=lambda s: outcome(transitions, desired, transitions.counts(s)))
     return all(all(map(replays, trace(timeline.phases, end))) for end in (ranked[0], ranked[-1]))

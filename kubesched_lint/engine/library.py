@@ -115,8 +115,8 @@ def candidates(scenario: Scenario, kind: str, namespace: str, name: str) -> Cand
     return Candidates(tuple(scenario.names(found.feasible)), "" if found.feasible else message(found), left)
 
 
-def _reasons(found: Diagnosis, position: int) -> Iterator[str]:
-    return (f"{rejection.plugin}: {rejection.reason}" for rejection in found.reasons(position))
+def _reasons(diagnosis: Diagnosis, position: int) -> Iterator[str]:
+    return (f"{rejection.plugin}: {rejection.reason}" for rejection in diagnosis.reasons(position))
 
 
 def placed(scenario: Scenario, *, seed: int = 1) -> Placed:

@@ -44,7 +44,7 @@ def is_enclosed(setting: SimulatedSet, event: str, *, preempting: bool = False) 
 
 def _met_at_least(setting: SimulatedSet, timeline: Timeline, *, preempting: bool) -> None:
     """A search that is given up before it begins, because of the states that it would meet, meets no fewer."""
-    states = timeline.phases[-1].found.states
+    states = timeline.phases[-1].exploration.states
     assert not Counting(setting).exceeds(range(len(setting.workloads)), states, preempting=preempting)
 
 

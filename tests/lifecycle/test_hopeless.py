@@ -37,7 +37,7 @@ def check(timeline: Timeline) -> int:
     passed = 0
     for phase in timeline.phases:
         model = phase.transitions.model
-        for state in phase.found.parents:
+        for state in phase.exploration.parents:
             for slot, position in waiting(state):
                 decisions, candidate_nodes = model.decisions, model.candidate_nodes(state, slot, position)
                 passed += model.decisions == decisions

@@ -39,7 +39,7 @@ def test_the_recorded_draws_are_not_narrowed_away():
     """l2180 ended in three different ways in three runs; the set holds them all, as correlated outcomes."""
     case = next(c for c in map(json.loads, cases("lifecycles")) if c["id"] == "l2180")
     _, _, timeline, phase = next(timeline_of(case))
-    ends = outcomes(phase.transitions, phase.found.finals)
+    ends = outcomes(phase.transitions, phase.exploration.finals)
     web, cache = timeline.numbers["DaemonSet", "default", "web"], timeline.numbers["Deployment", "default", "cache"]
     pairs = {(e[web].bound, e[cache].bound) for e in ends}
     assert {(6, 0), (5, 1), (2, 2)} <= pairs
@@ -56,7 +56,7 @@ def test_the_statefulset_of_an_old_revision_stays_stuck():
     """l2021: a waiting pod of the old revision is never replaced by the fixed template."""
     case = next(c for c in map(json.loads, cases("lifecycles")) if c["id"] == "l2021")
     *_, (_, _, _, phase) = timeline_of(case)
-    (end,) = outcomes(phase.transitions, phase.found.finals)
+    (end,) = outcomes(phase.transitions, phase.exploration.finals)
     assert [(o.bound, o.pending, o.new) for o in end.values()] == [(0, 1, 0)]
 
 
@@ -80,7 +80,7 @@ def test_who_makes_pods_anew_when_others_take_them(case_id, workload, phase_inde
 def test_a_trace_replays_and_a_forged_one_does_not():
     case = json.loads(cases("lifecycles")[3])
     *_, (_, _, timeline, phase) = timeline_of(case)
-    parts = trace(timeline.phases, next(iter(phase.found.finals)))
+    parts = trace(timeline.phases, next(iter(phase.exploration.finals)))
     assert all(map(replays, parts))
     forged = next(s for s in parts if any(step.what == "bind" for step, _ in s.steps))
     at = next(i for i, (step, _) in enumerate(forged.steps) if step.what == "bind")
@@ -99,7 +99,7 @@ def test_five_hundred_seeded_runs_never_leave_the_sets():
         sets = [possible(timeline, phase) for _, _, timeline, phase in timeline_of(case)]
         for i, _, timeline, phase in timeline_of(case, runs=6, seed=number):
             traces += timeline.runs
-            for end in outcomes(phase.transitions, phase.found.finals):
+            for end in outcomes(phase.transitions, phase.exploration.finals):
                 for (kind, _, name), workload in timeline.numbers.items():
                     assert end[workload] in sets[i][f"{kind}/{name}"], (case["id"], i)
     assert traces >= 500

@@ -278,7 +278,7 @@ def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_pat
     timeline.rollout(with_new_template(db))
     for node in [n.name for n in timeline.nodes[:5]]:
         phase = lose(timeline, [node])
-    for state in phase.found.finals:
+    for state in phase.exploration.finals:
         end = outcome(phase.transitions, timeline.desired_states[0], phase.transitions.counts(state))
         assert (end.bound, end.new, end.old) == (3, 1, 2)
 

@@ -53,7 +53,7 @@ def test_whoever_is_passed_over_would_do_nothing(seed: int) -> None:
     lose(timeline, ["n0"])
     passed = 0
     for phase in timeline.phases:
-        for state in phase.found.parents:
+        for state in phase.exploration.parents:
             passed += check(phase.transitions, state)
             list(islice(phase.transitions.moves(state), 30))
             passed += check(phase.transitions, state)
@@ -107,7 +107,7 @@ def test_after_each_move_no_controller_has_a_pod_to_create(seed: int) -> None:
     lose(timeline, ["n0"])
     bound = 0
     for phase in timeline.phases:
-        for state in phase.found.parents:
+        for state in phase.exploration.parents:
             for step, after in islice(phase.transitions.moves(state), 30):
                 bound += step.what == "bind"
                 assert phase.transitions.settle(after) == after

@@ -115,9 +115,9 @@ def broken_by_claim(claim: Claim, limits: LimitRange) -> Iterator[Broken]:
                 yield from _broken(_most_asked(item.type, name, bound, requests), name, at, item)
 
 
-def together(found: Sequence[Broken]) -> str:
+def together(broken: Sequence[Broken]) -> str:
     """Return ``utilerrors.NewAggregate``: each message once, in brackets if there are several."""
-    messages = tuple(dict.fromkeys(b.message for b in found))
+    messages = tuple(dict.fromkeys(b.message for b in broken))
     return messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
 
 

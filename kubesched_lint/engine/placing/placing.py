@@ -176,10 +176,10 @@ class Placing(Generic[Q]):
         """What the scheduler says now of the pod at a place in the queue."""
         return message(self.diagnosis(number))
 
-    def _placer(self, one: Q) -> Placer:
-        found = self._placers.get(one.pod)
+    def _placer(self, queued: Q) -> Placer:
+        found = self._placers.get(queued.pod)
         if found is None:
-            found = self._placers[one.pod] = Placer(one.pod, self._state, one.owner, seed=self._seed)
+            found = self._placers[queued.pod] = Placer(queued.pod, self._state, queued.owner, seed=self._seed)
         return found
 
     def diagnosis(self, number: int) -> Diagnosis:
@@ -189,20 +189,20 @@ class Placing(Generic[Q]):
             self._found[number] = now, diagnose(self.queue[number].pod, self._state, self._among)
         return self._found[number][1]
 
-    def _bound(self, one: Q, position: int) -> Sequence[int]:
-        pod = BoundPod(one.name, "", one.pod) if one.name else one.pod
+    def _bound(self, queued: Q, position: int) -> Sequence[int]:
+        pod = BoundPod(queued.name, "", queued.pod) if queued.name else queued.pod
         placement = bind(pod, position, self._state)
-        one.left -= 1
+        queued.left -= 1
         self._changed.append(position)
-        if one.ends:
+        if queued.ends:
             self._state.remove(placement)
             return ()
-        self.placed[placement] = one
-        return self._waits.comes(one.pod, position)
+        self.placed[placement] = queued
+        return self._waits.comes(queued.pod, position)
 
-    def _preempted(self, number: int, found: Diagnosis) -> Sequence[int] | None:
+    def _preempted(self, number: int, diagnosis: Diagnosis) -> Sequence[int] | None:
         """Let the pod evict others. Return the places in the queue of those that may find a node then."""
-        chosen = self._preemption(number, found).chosen
+        chosen = self._preemption(number, diagnosis).chosen
         if chosen is None or not chosen.is_freed:
             return None
         if self._preemptions >= MOST_EVICTIONS:
@@ -216,12 +216,12 @@ class Placing(Generic[Q]):
             self._bound(one, chosen.position)
         return [n for n, other in enumerate(self.queue) if other.left and not self.waits(n)]
 
-    def _preemption(self, number: int, found: Diagnosis) -> Preemption:
+    def _preemption(self, number: int, diagnosis: Diagnosis) -> Preemption:
         """The result of a dry run that leaves out the nodes where the last one was hopeless and nothing has changed."""
         then, hopeless = self._hopeless.get(number, (0, EMPTY))
         for position in set(self._changed[then:]) if hopeless else ():
             hopeless &= ~only(position)
-        result = preempt(self.queue[number].pod, found, self._state, hopeless=hopeless)
+        result = preempt(self.queue[number].pod, diagnosis, self._state, hopeless=hopeless)
         self._hopeless[number] = len(self._changed), result.hopeless
         return result
 

@@ -54,10 +54,10 @@ def blocked_workloads(
     return {one: Blocked(one, _cause(one, targets, circles), targets[one]) for one in waiting}
 
 
-def _cause(one: Workload, targets: Mapping[Workload, Sequence[Workload]], circles: AbstractSet[Workload]) -> str:
-    if not targets[one]:
+def _cause(workload: Workload, targets: Mapping[Workload, Sequence[Workload]], circles: AbstractSet[Workload]) -> str:
+    if not targets[workload]:
         return "nothing"
-    return "cycle" if one in circles else "waits"
+    return "cycle" if workload in circles else "waits"
 
 
 def _in_circles(edges: Mapping[Workload, Sequence[Workload]]) -> AbstractSet[Workload]:

@@ -123,9 +123,9 @@ class Courses:
         if is_known or (event in LOSSES and self._ends_well(event, number, aim)):
             return self._followed(aim, lambda: self._telling(event, number, aim).first_ends(event, number))
 
-        def is_enough(found: Sequence[FinalState]) -> bool:
+        def is_enough(ends: Sequence[FinalState]) -> bool:
             sought = aim and (FINE if aim.first else BAD)
-            return event in LOSSES and verdict_of(event, found)[0] in (DEPENDS, sought)
+            return event in LOSSES and verdict_of(event, ends)[0] in (DEPENDS, sought)
 
         return self._followed(aim, lambda: self._telling(event, number, aim).ends_until(event, number, is_enough))
 

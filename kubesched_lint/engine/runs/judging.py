@@ -60,7 +60,7 @@ def is_stuck(event: str, end: FinalState) -> bool:
 
 
 def method(ends: Sequence[FinalState], verdict: str, *, proven: bool) -> str:
-    states = sum(s.phases[-1].found.states for s in {e.timeline for e in ends})
+    states = sum(s.phases[-1].exploration.states for s in {e.timeline for e in ends})
     whom = "any scheduler" if proven else "the default scheduler"
     search = f"an exact search over {many(states, 'state')}"
     match verdict:
@@ -218,10 +218,10 @@ def _added(pod: Pod, reason: Rejection) -> tuple[SchedulerProfile, Path] | None:
     return (profile, added_at(pod, at)[1]) if is_added(at) and profile.source is not None else None
 
 
-def _main_reason(found: Diagnosis, total: int) -> Rejection | None:
+def _main_reason(diagnosis: Diagnosis, total: int) -> Rejection | None:
     """Return the reason that rejects the most nodes; prefer reasons that involve other pods."""
-    lively = [r for r in found.rejections if r.plugin not in _STATIC]
-    return max(lively or found.rejections, key=lambda r: r.nodes.bit_count(), default=None)
+    lively = [r for r in diagnosis.rejections if r.plugin not in _STATIC]
+    return max(lively or diagnosis.rejections, key=lambda r: r.nodes.bit_count(), default=None)
 
 
 def _holder(model: PlacementModel, pod: Pod) -> tuple[Workload, Path] | None:

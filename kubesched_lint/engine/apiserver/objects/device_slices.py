@@ -88,8 +88,8 @@ def _spec(spec: Value) -> Iterator[Cause]:
     devices, at = spec.get("devices", ()), (*_SPEC, "devices")
     is_rich = any(device.get("taints") or device.get("consumesCounters") or _has_list(device) for device in devices)
 
-    def device(found: Value, here: Path) -> Iterator[Cause]:
-        yield from _device(found, here, by_device=bool(by_device))
+    def device(value: Value, path: Path) -> Iterator[Cause]:
+        yield from _device(value, path, by_device=bool(by_device))
 
     yield from listed(devices, at, device, _API_RICH_DEVICES if is_rich else _API_DEVICES, key=_name)
     yield from listed(spec.get("sharedCounters", ()), (*_SPEC, "sharedCounters"), _counter_set, _API_SETS, key=_name)
@@ -217,18 +217,18 @@ def _taint(taint: Value, path: Path) -> Iterator[Cause]:
         yield from one_of((*path, "effect"), taint["effect"], EFFECTS)
 
 
-def _consumption(found: Value, path: Path) -> Iterator[Cause]:
-    yield from required_name((*path, "counterSet"), found.get("counterSet", ""), dns_label)
-    yield from _counters(found, path)
+def _consumption(value: Value, path: Path) -> Iterator[Cause]:
+    yield from required_name((*path, "counterSet"), value.get("counterSet", ""), dns_label)
+    yield from _counters(value, path)
 
 
-def _counter_set(found: Value, path: Path) -> Iterator[Cause]:
-    yield from required_name((*path, "name"), _name(found), dns_label)
-    yield from _counters(found, path)
+def _counter_set(value: Value, path: Path) -> Iterator[Cause]:
+    yield from required_name((*path, "name"), _name(value), dns_label)
+    yield from _counters(value, path)
 
 
-def _counters(found: Value, path: Path) -> Iterator[Cause]:
-    counters, at = found.get("counters", {}), (*path, "counters")
+def _counters(value: Value, path: Path) -> Iterator[Cause]:
+    counters, at = value.get("counters", {}), (*path, "counters")
     if not counters:
         yield required(at)
     elif len(counters) > _API_COUNTERS:
@@ -258,8 +258,8 @@ def _conditions(starting: Sequence[str], failing: Sequence[str], path: Path) -> 
         yield invalid((*path, "bindingFailureConditions"), None, text)
 
 
-def _mapped(found: Mapping[str, Any], path: Path, name_rule: Rule, rule: Rule) -> Iterator[Cause]:
-    for name, value in found.items():
+def _mapped(values: Mapping[str, Any], path: Path, name_rule: Rule, rule: Rule) -> Iterator[Cause]:
+    for name, value in values.items():
         yield from name_rule(name, path)
         yield from rule(value, (*path, MapKey(name)))
 

@@ -96,16 +96,16 @@ def _claim(value: Value, spec: Value, path: Path) -> Iterator[Cause]:
     requests = [_stored(request, is_flat) for request in devices.get("requests", ())]
     names = {r.get("name", ""): {s.get("name", "") for s in r.get("firstAvailable", ())} for r in requests}
 
-    def reference(name: str, here: Path) -> Iterator[Cause]:
-        yield from _reference(name, here, names)
+    def reference(name: str, path: Path) -> Iterator[Cause]:
+        yield from _reference(name, path, names)
 
-    def constraint(found: Value, here: Path) -> Iterator[Cause]:
-        yield from listed(found.get("requests", ()), (*here, "requests"), reference, key=str)
-        yield from _constraint(found, here)
+    def constraint(value: Value, path: Path) -> Iterator[Cause]:
+        yield from listed(value.get("requests", ()), (*path, "requests"), reference, key=str)
+        yield from _constraint(value, path)
 
-    def configuration(found: Value, here: Path) -> Iterator[Cause]:
-        yield from listed(found.get("requests", ()), (*here, "requests"), reference, key=str)
-        yield from _configuration(found, here)
+    def configuration(value: Value, path: Path) -> Iterator[Cause]:
+        yield from listed(value.get("requests", ()), (*path, "requests"), reference, key=str)
+        yield from _configuration(value, path)
 
     for cause in listed(requests, (*at, "requests"), _request, key=_name):
         yield _as_written(cause) if is_flat else cause
@@ -240,12 +240,12 @@ def _identifier(name: str, path: Path) -> Iterator[Cause]:
         yield invalid(path, name, _NO_IDENTIFIER)
 
 
-def _configuration(found: Value, path: Path) -> Iterator[Cause]:
+def _configuration(value: Value, path: Path) -> Iterator[Cause]:
     at = (*path, "opaque")
-    if "opaque" not in found:
+    if "opaque" not in value:
         yield required(at)
         return
-    opaque = found["opaque"]
+    opaque = value["opaque"]
     yield from csi_driver(opaque.get("driver", ""), (*at, "driver"))
     parameters, here = opaque.get("parameters"), (*at, "parameters")
     if parameters is None:

@@ -125,24 +125,24 @@ Then the field that upstream names, the amount it shows, and its text.
 """
 
 
-def _bounds(name: str, found: Amounts, path: Path) -> Iterator[Cause]:
+def _bounds(name: str, amounts: Amounts, path: Path) -> Iterator[Cause]:
     for lower, upper, field, shown, text in _ORDERED:
-        if lower in found and upper in found and found[lower].nanos > found[upper].nanos:
+        if lower in amounts and upper in amounts and amounts[lower].nanos > amounts[upper].nanos:
             at = (*path, field, MapKey(name))
-            yield invalid(at, named(str(found[shown])), text.format(found[lower], found[upper]))
-    if "maxLimitRequestRatio" in found:
-        yield from _ratio(found["maxLimitRequestRatio"], found, (*path, "maxLimitRequestRatio", MapKey(name)))
-    default, request = found.get("default"), found.get("defaultRequest")
+            yield invalid(at, named(str(amounts[shown])), text.format(amounts[lower], amounts[upper]))
+    if "maxLimitRequestRatio" in amounts:
+        yield from _ratio(amounts["maxLimitRequestRatio"], amounts, (*path, "maxLimitRequestRatio", MapKey(name)))
+    default, request = amounts.get("default"), amounts.get("defaultRequest")
     if default is not None and request is not None and default.nanos != request.nanos and not allows_overcommit(name):
         at = (*path, "defaultRequest", MapKey(name))
         detail = f"default value {default} must equal to defaultRequest value {request} in {name}"
         yield invalid(at, named(str(request)), detail)
 
 
-def _ratio(ratio: Quantity, found: Amounts, path: Path) -> Iterator[Cause]:
+def _ratio(ratio: Quantity, amounts: Amounts, path: Path) -> Iterator[Cause]:
     if ratio.nanos < 10**9:
         yield invalid(path, named(str(ratio)), f"ratio {ratio} is less than 1")
-    least, most = found.get("min"), found.get("max")
+    least, most = amounts.get("min"), amounts.get("max")
     if least is not None and most is not None and least.nanos and ratio.nanos * least.nanos > most.nanos * 10**9:
         limit = f"{most.nanos / least.nanos:f}"
         yield invalid(path, named(str(ratio)), f"ratio {ratio} is greater than max/min = {limit}")

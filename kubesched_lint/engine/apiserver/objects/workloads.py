@@ -106,20 +106,20 @@ def _selected_template(spec: Value) -> Iterator[Cause]:
     yield from _runs_always(found, "ReplicaSet")
 
 
-def mismatch(found: Value, matches: bool, path: Path = _TEMPLATE) -> Iterator[Cause]:
+def mismatch(value: Value, matches: bool, path: Path = _TEMPLATE) -> Iterator[Cause]:
     if not matches:
-        labels = found.get("metadata", {}).get("labels")
+        labels = value.get("metadata", {}).get("labels")
         shown = Raw("null" if labels is None else as_json(dict(sorted(labels.items()))))
         yield invalid((*path, "metadata", "labels"), shown, _MISMATCH)
 
 
-def _labels(found: Value) -> dict[str, str]:
-    labels: dict[str, str] = found.get("metadata", {}).get("labels", {})
+def _labels(value: Value) -> dict[str, str]:
+    labels: dict[str, str] = value.get("metadata", {}).get("labels", {})
     return labels
 
 
-def _runs_always(found: Value, kind: str) -> Iterator[Cause]:
-    spec, path = found.get("spec", {}), (*_TEMPLATE, "spec")
+def _runs_always(value: Value, kind: str) -> Iterator[Cause]:
+    spec, path = value.get("spec", {}), (*_TEMPLATE, "spec")
     policy = spec.get("restartPolicy") or "Always"
     if policy != "Always":
         yield not_supported((*path, "restartPolicy"), named(policy), ("Always",))

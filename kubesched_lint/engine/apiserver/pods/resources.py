@@ -166,12 +166,12 @@ def _within_limit(
         yield invalid(path, str(request), detail, field=f"{field_of(parent)}.requests")
 
 
-def _is_whole_pages(name: str, found: Quantity) -> bool:
+def _is_whole_pages(name: str, quantity: Quantity) -> bool:
     try:
         page = parse(name.removeprefix(_HUGE_PAGES))
     except NotAQuantityError:
         return False
-    return page.nanos > 0 and page.is_whole and found.value % page.value == 0
+    return page.nanos > 0 and page.is_whole and quantity.value % page.value == 0
 
 
 def _claims(entries: Sequence[Value], claims: Collection[str], path: Path) -> Iterator[Cause]:

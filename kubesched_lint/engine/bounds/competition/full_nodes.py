@@ -267,11 +267,11 @@ def _missing(
     simulated: SimulatedSet,
     wants: Mapping[str, int],
     kind: int,
-    here: NodeSet,
+    nodes: NodeSet,
     rivals: CompetingPods,
 ) -> Iterator[tuple[str, float]]:
     """Yield (resource, missing amount) on a node of a kind."""
-    at = lowest(here)
+    at = lowest(nodes)
     for resource, want in wants.items():
         fixed, most = _sums(simulated, kind, resource)
         for sign, contenders in ((-1, rivals.without), (1, rivals.own)):

@@ -126,8 +126,8 @@ class NodeTemplate(PartlyCompared, frozen=True):
         return f"{self.shape.name}{where} (pool {self.pool.name})"
 
 
-def _with_disk(found: Resources | None) -> Resources | None:
-    return found if found is None or DISK in found else {**found, DISK: _ANY_DISK}
+def _with_disk(resources: Resources | None) -> Resources | None:
+    return resources if resources is None or DISK in resources else {**resources, DISK: _ANY_DISK}
 
 
 def templates(

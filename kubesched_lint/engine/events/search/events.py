@@ -60,13 +60,13 @@ class Phase(Struct, frozen=True):
 
     name: str
     transitions: Transitions
-    found: Exploration
+    exploration: Exploration
     enter: Enter
     extra: Extra | None
     origins: dict[State, State]
     """Start of this phase → end of the previous phase."""
     sound: bool
-    """Whether ``found`` has every end; False as well if an earlier phase lacks one."""
+    """Whether the exploration has every end; False as well if an earlier phase lacks one."""
     sampled: bool
     """Whether only seeded courses were run."""
 
@@ -297,15 +297,15 @@ class Timeline:
             further = range(1, len(origins) if model is self.model() else 1)
             each = [transitions, *(self._transitions(self.model(place)) for place in further)]
             limits = {"runs": self.runs, "most_work": self.most_work}
-            found = explore_by_runs(each, list(origins), random, extra, draw, is_last=self.is_last, **limits)
+            exploration = explore_by_runs(each, list(origins), random, extra, draw, is_last=self.is_last, **limits)
         else:
-            found = explore(transitions, origins, extra, most_states=self.most_states)
-        self.sound = self.sound and whole and found.complete and not model.gave_up
+            exploration = explore(transitions, origins, extra, most_states=self.most_states)
+        self.sound = self.sound and whole and exploration.complete and not model.gave_up
         for number, desired in self.desired_states.items():
             if desired.spec.kind == "Pod":
                 self.desired_states[number] = desired._replace(made=True)
-        self.states = tuple(found.finals)
-        phase = Phase(name, transitions, found, enter, extra, origins, self.sound, bool(self.runs))
+        self.states = tuple(exploration.finals)
+        phase = Phase(name, transitions, exploration, enter, extra, origins, self.sound, bool(self.runs))
         self.phases.append(phase)
         return phase
 

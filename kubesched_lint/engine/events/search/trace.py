@@ -38,7 +38,7 @@ def trace(phases: Sequence[Phase], final: State) -> tuple[TracePart, ...]:
     for phase, path, wanted in zip(phases, reversed(paths), reversed(targets[:-1]), strict=True):
         part = _known(phase, wanted) or _walk(phase, at, path)
         if phase.sampled:  # many traces begin with the same course
-            phase.found.parts[wanted] = part
+            phase.exploration.parts[wanted] = part
         parts.append(part)
         at = part.settled
         if at != wanted and all(len(s.start.bound) == len(at.bound) for s in parts):
@@ -62,10 +62,10 @@ def _as_it_was(parts: Sequence[TracePart], moved: Sequence[int]) -> Iterator[Tra
 
 def _known(phase: Phase, final: State) -> TracePart | None:
     """Return the cached course to an end, or None."""
-    part = phase.found.parts.get(final)
+    part = phase.exploration.parts.get(final)
     if part is not None and part.name != phase.name:  # a drawn course does not know its event
         part = TracePart(phase.name, part.model, part.start, part.steps)
-        phase.found.parts[final] = part
+        phase.exploration.parts[final] = part
     return part
 
 
@@ -88,7 +88,7 @@ def _moved(state: State, to: Sequence[int]) -> State:
 
 def _start_form(phase: Phase, start: State) -> State:
     """Return the canonical form of a start after the controllers acted; many traces of a phase ask for it."""
-    known = phase.found.forms
+    known = phase.exploration.forms
     if start not in known:
         known[start] = phase.transitions.model.symmetry.canonical(phase.transitions.settle(start))
     return known[start]
@@ -96,11 +96,11 @@ def _start_form(phase: Phase, start: State) -> State:
 
 def _path(phase: Phase, final: State) -> list[State]:
     """Return the canonical states from a start to the state that settled into ``final``."""
-    state = phase.found.finals.get(final)
+    state = phase.exploration.finals.get(final)
     if state is None:
         raise LookupError(f"phase {phase.name} does not end in the given state")
     path = [state]
-    while (parent := phase.found.parents[path[-1]]) is not None:
+    while (parent := phase.exploration.parents[path[-1]]) is not None:
         path.append(parent[0])
     return path[::-1]
 
@@ -108,7 +108,7 @@ def _path(phase: Phase, final: State) -> list[State]:
 def _walk(phase: Phase, before: State, path: Sequence[State]) -> TracePart:
     transitions, canonical = phase.transitions, phase.transitions.model.symmetry.canonical
     if phase.sampled:
-        known = [(phase.found.parents[state], state) for state in path[1:]]
+        known = [(phase.exploration.parents[state], state) for state in path[1:]]
         return TracePart(
             phase.name, transitions.model, path[0], tuple((p[1], state) for p, state in known if p is not None)
         )

@@ -163,11 +163,11 @@ class SimulatedSet(Struct, frozen=True, dict=True):
         found = replace(self, rivals=frozenset(rivals))
         return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
 
-    def _sharing(self, found: SimulatedSet, **own: object) -> SimulatedSet:
+    def _sharing(self, part: SimulatedSet, **own: object) -> SimulatedSet:
         """Return ``found``, a set on the same nodes, with what these two share."""
         shared = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms, "admission": self.admission}
-        found.__dict__.update(shared | own)
-        return found
+        part.__dict__.update(shared | own)
+        return part
 
     def _among(self, kept: Sequence[int]) -> SimulatedSet:
         return replace(

@@ -158,18 +158,18 @@ class UnschedulableCache:
         """Label → the kinds of ``_sociable`` that a pod with it may help; None: those that any pod may help."""
         self._pods: dict[int, Pod] = {}
 
-    def add(self, kind: int, pod: Pod, position: int, found: Diagnosis) -> bool:
+    def add(self, kind: int, pod: Pod, position: int, diagnosis: Diagnosis) -> bool:
         """Record that pods of a kind, pinned to ``position`` if that is a node, found no node.
 
         Return whether they wait. Others may find a node at any time: a pod that goes elsewhere may free their volume or
         device.
         """
-        held = bool(pod.volumes) and not found.rejected_by.isdisjoint(VOLUMES)
-        if held or self._cluster.may_serve(pod) or found.refusal is not None:
+        held = bool(pod.volumes) and not diagnosis.rejected_by.isdisjoint(VOLUMES)
+        if held or self._cluster.may_serve(pod) or diagnosis.refusal is not None:
             return False
         # No preemption helps a pod that names its node, but each departure may: the kubelet tries again.
-        opened = self._cluster.index.all if pod.node_name or found.error else found.resolvable
-        plugins = {r.plugin for r in found.rejections}
+        opened = self._cluster.index.all if pod.node_name or diagnosis.error else diagnosis.resolvable
+        plugins = {r.plugin for r in diagnosis.rejections}
         if plugins.isdisjoint((AFFINITY, SPREAD)):
             self._alone.setdefault(position, {})[kind, position] = opened
         elif pod.required_affinity or any(c.is_hard for c in pod.spread):

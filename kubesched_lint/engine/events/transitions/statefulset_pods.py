@@ -147,9 +147,9 @@ def _condemned(
     yield from _each_once(condemned[0].slot, _without_doomed(pod_types, state, doomed, among))
 
 
-def _each_once(slot: int, found: Iterable[tuple[State, tuple[int, ...]]]) -> Iterator[Change]:
+def _each_once(slot: int, changes: Iterable[tuple[State, tuple[int, ...]]]) -> Iterator[Change]:
     met: set[State] = set()
-    for after, gone in found:
+    for after, gone in changes:
         if after not in met:
             met.add(after)
             yield Step("delete", slot), after, gone

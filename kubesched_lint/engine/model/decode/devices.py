@@ -136,14 +136,14 @@ def _amount(value: Value, key: str, path: Path) -> Fraction | None:
     return None if found is None else quantity(found, (*path, key))
 
 
-def quantity(found: object, here: Path) -> Fraction:
+def quantity(value: object, path: Path) -> Fraction:
     """Return a quantity exactly. Raises DecodeError."""
-    if not isinstance(found, (str, int, float)) or isinstance(found, bool):
-        raise wrong(here, "a quantity", found)
+    if not isinstance(value, (str, int, float)) or isinstance(value, bool):
+        raise wrong(path, "a quantity", value)
     try:
-        return Fraction(*nanos(str(found)))
+        return Fraction(*nanos(str(value)))
     except QuantityError as error:
-        raise DecodeError(here, f"{words(here)}: {str(found)[:40]!r}: {error}") from None
+        raise DecodeError(path, f"{words(path)}: {str(value)[:40]!r}: {error}") from None
 
 
 def _amounts(value: Value, key: str, path: Path) -> Amounts:
@@ -160,13 +160,13 @@ def _named_values(value: Value, key: str, path: Path) -> Iterator[tuple[str, Val
         yield name, mapping(found, name, here), (*here, name)
 
 
-def _counter_set(item: Value, here: Path, name_key: str = "name") -> tuple[str, Amounts]:
-    counters = _named_values(item, "counters", here)
-    return text(item, name_key, here), {n: _amount(value, "value", at) or Fraction(0) for n, value, at in counters}
+def _counter_set(item: Value, path: Path, name_key: str = "name") -> tuple[str, Amounts]:
+    counters = _named_values(item, "counters", path)
+    return text(item, name_key, path), {n: _amount(value, "value", at) or Fraction(0) for n, value, at in counters}
 
 
-def _consumed_set(item: Value, here: Path) -> tuple[str, Amounts]:
-    return _counter_set(item, here, "counterSet")
+def _consumed_set(item: Value, path: Path) -> tuple[str, Amounts]:
+    return _counter_set(item, path, "counterSet")
 
 
 # --- devices ---------------------------------------------------------------------------------------------------------
@@ -181,35 +181,35 @@ def _access(value: Value, path: Path) -> NodeAccess:
     )
 
 
-def _device(item: Value, here: Path) -> Device:
-    name = text(item, "name", here)
+def _device(item: Value, path: Path) -> Device:
+    name = text(item, "name", path)
     if item.get("basic") is not None:
-        item, here = mapping(item, "basic", here), (*here, "basic")
+        item, path = mapping(item, "basic", path), (*path, "basic")
     return Device(
         name=name,
-        attributes={n: _attribute(value, at) for n, value, at in _named_values(item, "attributes", here)},
-        capacity={n: _capacity(value, at) for n, value, at in _named_values(item, "capacity", here)},
-        consumes=each(_consumed_set, item, "consumesCounters", here),
-        taints=each(_taint, item, "taints", here),
-        is_shared=boolean(item, "allowMultipleAllocations", here),
-        access=_access(item, here),
-        binds_to_node=boolean(item, "bindsToNode", here),
-        has_binding_conditions=bool(texts(item, "bindingConditions", here)),
+        attributes={n: _attribute(value, at) for n, value, at in _named_values(item, "attributes", path)},
+        capacity={n: _capacity(value, at) for n, value, at in _named_values(item, "capacity", path)},
+        consumes=each(_consumed_set, item, "consumesCounters", path),
+        taints=each(_taint, item, "taints", path),
+        is_shared=boolean(item, "allowMultipleAllocations", path),
+        access=_access(item, path),
+        binds_to_node=boolean(item, "bindsToNode", path),
+        has_binding_conditions=bool(texts(item, "bindingConditions", path)),
     )
 
 
-def _attribute(value: Value, here: Path) -> Attribute:
+def _attribute(value: Value, path: Path) -> Attribute:
     if value.get("int") is not None:
-        return "int", integer(value, "int", here) or 0
+        return "int", integer(value, "int", path) or 0
     if value.get("bool") is not None:
-        return "bool", boolean(value, "bool", here)
+        return "bool", boolean(value, "bool", path)
     if value.get("string") is not None:
-        return "string", text(value, "string", here)
+        return "string", text(value, "string", path)
     if value.get("version") is not None:
-        return "version", text(value, "version", here)
+        return "version", text(value, "version", path)
     for kind in LISTS:
         if value.get(kind):
-            return kind, tuple(_values(value, kind, here))
+            return kind, tuple(_values(value, kind, path))
     return "unknown", ""
 
 
@@ -222,11 +222,11 @@ def _values(value: Value, kind: str, path: Path) -> Iterator[Scalar]:
         yield one
 
 
-def _capacity(value: Value, here: Path) -> Capacity:
-    policy, at = mapping(value, "requestPolicy", here), (*here, "requestPolicy")
+def _capacity(value: Value, path: Path) -> Capacity:
+    policy, at = mapping(value, "requestPolicy", path), (*path, "requestPolicy")
     span, span_at = mapping(policy, "validRange", at), (*at, "validRange")
     return Capacity(
-        value=_amount(value, "value", here) or Fraction(0),
+        value=_amount(value, "value", path) or Fraction(0),
         default=_amount(policy, "default", at),
         minimum=_amount(span, "min", span_at),
         maximum=_amount(span, "max", span_at),
@@ -246,8 +246,8 @@ def _list_of_amounts(value: Value, key: str, path: Path) -> Iterator[Fraction]:
         yield quantity(item, (*path, key, i))
 
 
-def _taint(item: Value, here: Path) -> DeviceTaint:
-    return DeviceTaint(text(item, "key", here), text(item, "value", here), text(item, "effect", here))
+def _taint(item: Value, path: Path) -> DeviceTaint:
+    return DeviceTaint(text(item, "key", path), text(item, "value", path), text(item, "effect", path))
 
 
 # --- claims ----------------------------------------------------------------------------------------------------------
@@ -259,69 +259,69 @@ def _wanted(spec: Value, path: Path) -> tuple[tuple[DeviceRequest, ...], tuple[D
     return each(_request, devices, "requests", here), each(_constraint, devices, "constraints", here)
 
 
-def _request(item: Value, here: Path) -> DeviceRequest:
-    name = text(item, "name", here)
+def _request(item: Value, path: Path) -> DeviceRequest:
+    name = text(item, "name", path)
     if item.get("firstAvailable"):
-        return DeviceRequest(name, alternatives=each(_alternative, item, "firstAvailable", here), path=here)
+        return DeviceRequest(name, alternatives=each(_alternative, item, "firstAvailable", path), path=path)
     if item.get("exactly") is not None:
-        return _exactly(name, mapping(item, "exactly", here), (*here, "exactly"))
-    return _exactly(name, item, here)
+        return _exactly(name, mapping(item, "exactly", path), (*path, "exactly"))
+    return _exactly(name, item, path)
 
 
-def _alternative(item: Value, here: Path) -> DeviceRequest:
-    return _exactly(text(item, "name", here), item, here)
+def _alternative(item: Value, path: Path) -> DeviceRequest:
+    return _exactly(text(item, "name", path), item, path)
 
 
-def _exactly(name: str, item: Value, here: Path) -> DeviceRequest:
-    mode, count = text(item, "allocationMode", here) or EXACT_COUNT, integer(item, "count", here)
+def _exactly(name: str, item: Value, path: Path) -> DeviceRequest:
+    mode, count = text(item, "allocationMode", path) or EXACT_COUNT, integer(item, "count", path)
     return DeviceRequest(
         name=name,
-        device_class=text(item, "deviceClassName", here),
+        device_class=text(item, "deviceClassName", path),
         mode=mode,
         count=count or 1,
-        admin_access=boolean(item, "adminAccess", here),
-        selectors=each(_selector, item, "selectors", here),
-        tolerations=each(_toleration, item, "tolerations", here),
-        capacity=_amounts(mapping(item, "capacity", here), "requests", (*here, "capacity")),
-        path=here,
+        admin_access=boolean(item, "adminAccess", path),
+        selectors=each(_selector, item, "selectors", path),
+        tolerations=each(_toleration, item, "tolerations", path),
+        capacity=_amounts(mapping(item, "capacity", path), "requests", (*path, "capacity")),
+        path=path,
     )
 
 
-def _selector(item: Value, here: Path) -> str:
-    return text(mapping(item, "cel", here), "expression", (*here, "cel"))
+def _selector(item: Value, path: Path) -> str:
+    return text(mapping(item, "cel", path), "expression", (*path, "cel"))
 
 
-def _toleration(item: Value, here: Path) -> DeviceToleration:
+def _toleration(item: Value, path: Path) -> DeviceToleration:
     return DeviceToleration(
-        text(item, "key", here),
-        text(item, "operator", here) or "Equal",
-        text(item, "value", here),
-        text(item, "effect", here),
+        text(item, "key", path),
+        text(item, "operator", path) or "Equal",
+        text(item, "value", path),
+        text(item, "effect", path),
         item.get("tolerationSeconds") is not None,
     )
 
 
-def _constraint(item: Value, here: Path) -> DeviceConstraint:
+def _constraint(item: Value, path: Path) -> DeviceConstraint:
     return DeviceConstraint(
-        text(item, "matchAttribute", here), text(item, "distinctAttribute", here), texts(item, "requests", here), here
+        text(item, "matchAttribute", path), text(item, "distinctAttribute", path), texts(item, "requests", path), path
     )
 
 
-def _allocation(value: Value | None, here: Path) -> Allocation | None:
+def _allocation(value: Value | None, path: Path) -> Allocation | None:
     if value is None:
         return None
-    devices, at = mapping(value, "devices", here), (*here, "devices")
-    selector = optional_mapping(value, "nodeSelector", here)
-    return Allocation(each(_allocated, devices, "results", at), node_terms(selector, (*here, "nodeSelector")))
+    devices, at = mapping(value, "devices", path), (*path, "devices")
+    selector = optional_mapping(value, "nodeSelector", path)
+    return Allocation(each(_allocated, devices, "results", at), node_terms(selector, (*path, "nodeSelector")))
 
 
-def _allocated(item: Value, here: Path) -> AllocatedDevice:
+def _allocated(item: Value, path: Path) -> AllocatedDevice:
     return AllocatedDevice(
-        request=text(item, "request", here),
-        driver=text(item, "driver", here),
-        pool=text(item, "pool", here),
-        device=text(item, "device", here),
-        admin_access=boolean(item, "adminAccess", here),
+        request=text(item, "request", path),
+        driver=text(item, "driver", path),
+        pool=text(item, "pool", path),
+        device=text(item, "device", path),
+        admin_access=boolean(item, "adminAccess", path),
         is_share=item.get("shareID") is not None,
-        consumed=_amounts(item, "consumedCapacity", here),
+        consumed=_amounts(item, "consumedCapacity", path),
     )

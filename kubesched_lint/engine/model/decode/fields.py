@@ -50,8 +50,8 @@ def words(path: Path) -> str:
     return text
 
 
-def wrong(path: Path, expected: str, found: object) -> DecodeError:
-    return DecodeError(path, f"{words(path) or 'the document'}: expected {expected}, found {describe(found)}")
+def wrong(path: Path, expected: str, value: object) -> DecodeError:
+    return DecodeError(path, f"{words(path) or 'the document'}: expected {expected}, found {describe(value)}")
 
 
 def describe(value: object) -> str:
@@ -179,13 +179,13 @@ def labels(value: Value, key: str, path: Path) -> dict[str, str]:
     return found
 
 
-def _odd_labels(found: Value, here: Path) -> dict[str, str]:
-    for name, item in found.items():
+def _odd_labels(value: Value, path: Path) -> dict[str, str]:
+    for name, item in value.items():
         if not isinstance(name, str):
-            raise wrong((*here, name), "a string as the key", name)
+            raise wrong((*path, name), "a string as the key", name)
         if not isinstance(item, str) and item is not None:
-            raise wrong((*here, name), "a string", item)
-    return {name: item or "" for name, item in found.items()}
+            raise wrong((*path, name), "a string", item)
+    return {name: item or "" for name, item in value.items()}
 
 
 def resources(value: Value, key: str, path: Path) -> dict[str, int]:
@@ -207,8 +207,8 @@ def resources(value: Value, key: str, path: Path) -> dict[str, int]:
     return amounts
 
 
-def requirement(item: Value, here: Path) -> Requirement:
-    return Requirement(text(item, "key", here), text(item, "operator", here), texts(item, "values", here), here)
+def requirement(item: Value, path: Path) -> Requirement:
+    return Requirement(text(item, "key", path), text(item, "operator", path), texts(item, "values", path), path)
 
 
 def selector(value: Value, key: str, path: Path) -> Selector | None:

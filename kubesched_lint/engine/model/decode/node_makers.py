@@ -39,8 +39,8 @@ def decode_operators_object(value: Value, source: Source | None) -> NodeMaker:
     return NodeMaker(kind, _name(value), _BY_KIND[kind], _BY_KIND[kind], source)
 
 
-def _names(rule: Value, field: str, here: Path) -> Iterator[str]:
-    for name in mapping(rule, field, here):
+def _names(rule: Value, field: str, path: Path) -> Iterator[str]:
+    for name in mapping(rule, field, path):
         yield str(name) if "/" in str(name) else f"{_FEATURES}{name}"
 
 

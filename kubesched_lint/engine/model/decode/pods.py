@@ -126,13 +126,13 @@ def _affinity(spec: Value, path: Path) -> dict[str, Any]:
     }
 
 
-def _name(item: Value, here: Path) -> str:
-    return text(item, "name", here)
+def _name(item: Value, path: Path) -> str:
+    return text(item, "name", path)
 
 
-def _claim(item: Value, here: Path) -> PodClaim:
-    template = text(item, "resourceClaimTemplateName", here)
-    return PodClaim(_name(item, here), text(item, "resourceClaimName", here), template)
+def _claim(item: Value, path: Path) -> PodClaim:
+    template = text(item, "resourceClaimTemplateName", path)
+    return PodClaim(_name(item, path), text(item, "resourceClaimName", path), template)
 
 
 def _required_features(spec: Value, path: Path) -> Iterator[str]:
@@ -154,79 +154,79 @@ def _with(field: str, spec: Value, key: str, path: Path) -> Iterator[tuple[Value
             yield container, (*path, key, i)
 
 
-def toleration(item: Value, here: Path) -> Toleration:
+def toleration(item: Value, path: Path) -> Toleration:
     return Toleration(
-        key=text(item, "key", here),
-        operator=text(item, "operator", here) or "Equal",
-        value=text(item, "value", here),
-        effect=text(item, "effect", here),
-        seconds=integer(item, "tolerationSeconds", here),
-        path=here,
+        key=text(item, "key", path),
+        operator=text(item, "operator", path) or "Equal",
+        value=text(item, "value", path),
+        effect=text(item, "effect", path),
+        seconds=integer(item, "tolerationSeconds", path),
+        path=path,
     )
 
 
-def node_term(item: Value, here: Path) -> NodeSelectorTerm:
+def node_term(item: Value, path: Path) -> NodeSelectorTerm:
     return NodeSelectorTerm(
-        each(requirement, item, "matchExpressions", here),
-        each(requirement, item, "matchFields", here),
-        here,
+        each(requirement, item, "matchExpressions", path),
+        each(requirement, item, "matchFields", path),
+        path,
     )
 
 
-def node_terms(node_selector: Value | None, here: Path) -> tuple[NodeSelectorTerm, ...] | None:
+def node_terms(node_selector: Value | None, path: Path) -> tuple[NodeSelectorTerm, ...] | None:
     """Return the terms of a NodeSelector; None if the selector itself is null."""
     if node_selector is None:
         return None
-    return each(node_term, node_selector, "nodeSelectorTerms", here)
+    return each(node_term, node_selector, "nodeSelectorTerms", path)
 
 
-def preferred_node_term(item: Value, here: Path) -> PreferredNodeTerm:
-    term = node_term(mapping(item, "preference", here), (*here, "preference"))
-    return PreferredNodeTerm(integer(item, "weight", here) or 0, term, here)
+def preferred_node_term(item: Value, path: Path) -> PreferredNodeTerm:
+    term = node_term(mapping(item, "preference", path), (*path, "preference"))
+    return PreferredNodeTerm(integer(item, "weight", path) or 0, term, path)
 
 
-def _pod_affinity_term(item: Value, here: Path) -> PodAffinityTerm:
+def _pod_affinity_term(item: Value, path: Path) -> PodAffinityTerm:
     return PodAffinityTerm(
-        topology_key=text(item, "topologyKey", here),
-        selector=selector(item, "labelSelector", here),
-        namespaces=texts(item, "namespaces", here),
-        namespace_selector=selector(item, "namespaceSelector", here),
-        match_label_keys=texts(item, "matchLabelKeys", here),
-        mismatch_label_keys=texts(item, "mismatchLabelKeys", here),
-        path=here,
+        topology_key=text(item, "topologyKey", path),
+        selector=selector(item, "labelSelector", path),
+        namespaces=texts(item, "namespaces", path),
+        namespace_selector=selector(item, "namespaceSelector", path),
+        match_label_keys=texts(item, "matchLabelKeys", path),
+        mismatch_label_keys=texts(item, "mismatchLabelKeys", path),
+        path=path,
     )
 
 
-def _weighted_term(item: Value, here: Path) -> WeightedPodAffinityTerm:
-    term = _pod_affinity_term(mapping(item, "podAffinityTerm", here), (*here, "podAffinityTerm"))
-    return WeightedPodAffinityTerm(integer(item, "weight", here) or 0, term, here)
+def _weighted_term(item: Value, path: Path) -> WeightedPodAffinityTerm:
+    term = _pod_affinity_term(mapping(item, "podAffinityTerm", path), (*path, "podAffinityTerm"))
+    return WeightedPodAffinityTerm(integer(item, "weight", path) or 0, term, path)
 
 
-def spread_constraint(item: Value, here: Path) -> SpreadConstraint:
+def spread_constraint(item: Value, path: Path) -> SpreadConstraint:
     return SpreadConstraint(
-        max_skew=max(1, integer(item, "maxSkew", here) or 1),  # the API server refuses less, and rules divide by it
-        topology_key=text(item, "topologyKey", here),
-        when_unsatisfiable=text(item, "whenUnsatisfiable", here),
-        selector=selector(item, "labelSelector", here),
-        min_domains=integer(item, "minDomains", here),
-        node_affinity_policy=text(item, "nodeAffinityPolicy", here) or "Honor",
-        node_taints_policy=text(item, "nodeTaintsPolicy", here) or "Ignore",
-        match_label_keys=texts(item, "matchLabelKeys", here),
-        path=here,
+        max_skew=max(1, integer(item, "maxSkew", path) or 1),  # the API server refuses less, and rules divide by it
+        topology_key=text(item, "topologyKey", path),
+        when_unsatisfiable=text(item, "whenUnsatisfiable", path),
+        selector=selector(item, "labelSelector", path),
+        min_domains=integer(item, "minDomains", path),
+        node_affinity_policy=text(item, "nodeAffinityPolicy", path) or "Honor",
+        node_taints_policy=text(item, "nodeTaintsPolicy", path) or "Ignore",
+        match_label_keys=texts(item, "matchLabelKeys", path),
+        path=path,
     )
 
 
-def _container(item: Value, here: Path) -> Container:
-    wanted = mapping(item, "resources", here)
-    limits = resources(wanted, "limits", (*here, "resources")) if wanted else {}
-    requests = resources(wanted, "requests", (*here, "resources")) if wanted else {}
+def _container(item: Value, path: Path) -> Container:
+    wanted = mapping(item, "resources", path)
+    limits = resources(wanted, "limits", (*path, "resources")) if wanted else {}
+    requests = resources(wanted, "requests", (*path, "resources")) if wanted else {}
     return Container(
-        name=text(item, "name", here),
+        name=text(item, "name", path),
         requests=shared({**limits, **requests}),
         limits=shared(limits),
-        restart_always=text(item, "restartPolicy", here) == "Always",
-        image=text(item, "image", here),
-        path=here,
+        restart_always=text(item, "restartPolicy", path) == "Always",
+        image=text(item, "image", path),
+        path=path,
     )
 
 

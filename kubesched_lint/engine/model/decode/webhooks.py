@@ -17,20 +17,20 @@ def decode_webhooks(value: Value, source: Source | None) -> WebhookConfiguration
     return WebhookConfiguration(str(value.get("kind")), name, hooks, source)
 
 
-def _webhook(entry: Value, here: Path) -> Webhook:
-    client = mapping(entry, "clientConfig", here)
-    at = (*here, "clientConfig", "service")
+def _webhook(entry: Value, path: Path) -> Webhook:
+    client = mapping(entry, "clientConfig", path)
+    at = (*path, "clientConfig", "service")
     service = mapping(client, "service", at[:-1])
     about_pods = any(
         all(not some.isdisjoint(texts(rule, field, where)) for field, some in zip(_FIELDS, _PODS, strict=True))
-        for rule, where in items(entry, "rules", here)
+        for rule, where in items(entry, "rules", path)
     )
     return Webhook(
-        name=text(entry, "name", here),
+        name=text(entry, "name", path),
         service=(text(service, "namespace", at), text(service, "name", at)),
-        fails_closed=text(entry, "failurePolicy", here, "Fail") == "Fail",
-        creates_pods=about_pods and not any(True for _ in items(entry, "matchConditions", here)),
-        namespaces=selector(entry, "namespaceSelector", here),
-        objects=selector(entry, "objectSelector", here),
-        path=here,
+        fails_closed=text(entry, "failurePolicy", path, "Fail") == "Fail",
+        creates_pods=about_pods and not any(True for _ in items(entry, "matchConditions", path)),
+        namespaces=selector(entry, "namespaceSelector", path),
+        objects=selector(entry, "objectSelector", path),
+        path=path,
     )

@@ -156,24 +156,24 @@ class _Growth:
             first_left = next(one.pod for one in share.waiting if one.left)
             share.message = message(diagnose(first_left, state))
 
-    def _place_one(self, one: Queued) -> Sequence[int] | None:
+    def _place_one(self, queued: Queued) -> Sequence[int] | None:
         """Place one pod on an existing or a new node; None if it finds no place."""
-        if not one.is_made or len(self.new) >= MOST_NODES_GROWN:
+        if not queued.is_made or len(self.new) >= MOST_NODES_GROWN:
             return None
-        variants = self._variants(one.pod)
-        if any(self._placed_as(variant, one, only_karpenter=True) for variant in variants):
+        variants = self._variants(queued.pod)
+        if any(self._placed_as(variant, queued, only_karpenter=True) for variant in variants):
             return ()
-        return () if self._placed_as(PodVariant(one.pod), one) else None
+        return () if self._placed_as(PodVariant(queued.pod), queued) else None
 
     def _variants(self, pod: Pod) -> Sequence[PodVariant]:
         """Variants of the pod with preferences as requirements (see ``preferences``); none without a Karpenter pool."""
         has_karpenter = any(pool.maker == KARPENTER for pool in self.scenario.pools)
         return tuple(relaxed(pod))[:-1] if has_karpenter else ()
 
-    def _placed_as(self, variant: PodVariant, one: Queued, *, only_karpenter: bool = False) -> bool:
+    def _placed_as(self, variant: PodVariant, queued: Queued, *, only_karpenter: bool = False) -> bool:
         """Place one such pod where ``variant``, a variant of it, fits. Return whether that was possible."""
         pod = variant.pod
-        placer = Placer(pod, self.state, one.owner, seed=self.seed)
+        placer = Placer(pod, self.state, queued.owner, seed=self.seed)
         found = placer.diagnosis()
         if variant.term is not None:
             found = replace(found, feasible=found.feasible & self.state.index.matching({}, (variant.term,)))
@@ -181,19 +181,19 @@ class _Growth:
         if here:
             position = placer.choose(replace(found, feasible=here))
             assert position is not None
-            self._bind(one, position)
+            self._bind(queued, position)
             return True
-        stock = self._chosen(pod, one, found.feasible & ~self.there, only_karpenter)
+        stock = self._chosen(pod, queued, found.feasible & ~self.there, only_karpenter)
         if stock is None:
             return False
-        self._bind(one, self._add(stock))
+        self._bind(queued, self._add(stock))
         return True
 
-    def _bind(self, one: Queued, position: int) -> None:
-        bind(one.pod, position, self.state)
-        name, share = self.state.index.names[position], self.shares[one.workload]
-        self.placed.append((one.pod, name))
-        one.left -= 1
+    def _bind(self, queued: Queued, position: int) -> None:
+        bind(queued.pod, position, self.state)
+        name, share = self.state.index.names[position], self.shares[queued.workload]
+        self.placed.append((queued.pod, name))
+        queued.left -= 1
         if name in self.new:
             share.at.append(name)
         else:
@@ -203,11 +203,11 @@ class _Growth:
         """Return what the pool's limits leave; empty if nothing limits it."""
         return self.limits.get(pool.name, {})
 
-    def _chosen(self, pod: Pod, one: Queued, feasible: NodeSet, only_karpenter: bool) -> NodeCandidates | None:
+    def _chosen(self, pod: Pod, queued: Queued, feasible: NodeSet, only_karpenter: bool) -> NodeCandidates | None:
         """The stock of a new node: highest pool weight, then most pods, then smallest, then first in the list."""
         options = [*self._options(pod, feasible, only_karpenter)]
         full = (group for group, stocks in options if group.has_full and any(s.is_full for s in stocks))
-        share = self.shares[one.workload]
+        share = self.shares[queued.workload]
         share.limited = tuple(dict.fromkeys(group.pool.name for group in full))
         options = [
             (group, allowed)

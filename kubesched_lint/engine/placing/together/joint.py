@@ -157,10 +157,10 @@ def _impossible(problem: Problem, reported: list[Impossible]) -> Iterator[Imposs
         problem = problem.without(culprits.demands[-1])
 
 
-def _has_the_cause_of(found: Impossible, known: Impossible) -> bool:
+def _has_the_cause_of(impossible: Impossible, known: Impossible) -> bool:
     """Whether it shares workloads with a known one, and the same conditions cannot hold."""
-    ours = {demand.workload for demand in found.demands}
-    return found.because == known.because and any(demand.workload in ours for demand in known.demands)
+    ours = {demand.workload for demand in impossible.demands}
+    return impossible.because == known.because and any(demand.workload in ours for demand in known.demands)
 
 
 def _seen_to_fit(scenario: Scenario) -> bool:

@@ -56,12 +56,12 @@ def _gone(scenario: Scenario) -> Iterator[Returning]:
             yield Returning(group.pod, len(made), static_feasible(group.pod, scenario.index))
 
 
-def _runs_again(scenario: Scenario, one: Returning, rivals: _Rivals) -> bool:
-    if rivals.repel or not _is_kept_out_by_room_alone(one.pod):
+def _runs_again(scenario: Scenario, returning: Returning, rivals: _Rivals) -> bool:
+    if rivals.repel or not _is_kept_out_by_room_alone(returning.pod):
         return False
     free = staying_beside_set(scenario).state.ledger.free
-    room = [(free(resource), rivals.asked[resource]) for resource in {**one.pod.requests, PODS: 1}]
-    return any(all(left[p] >= amount for left, amount in room) for p in positions(one.nodes))
+    room = [(free(resource), rivals.asked[resource]) for resource in {**returning.pod.requests, PODS: 1}]
+    return any(all(left[p] >= amount for left, amount in room) for p in positions(returning.nodes))
 
 
 def _is_kept_out_by_room_alone(pod: Pod) -> bool:

@@ -231,10 +231,10 @@ def _candidates(claim: Claim, storage_class: str, storage: Storage) -> Iterator[
     return candidates(claim, storage_class, storage)
 
 
-def _judged(scenario: Scenario, found: Iterable[PersistentVolume | None]) -> Fate:
+def _judged(scenario: Scenario, volumes: Iterable[PersistentVolume | None]) -> Fate:
     """Return the fate of a claim by its volumes: unknown if one is at a node that a sketch may have by another name."""
     hosts = _unknown_hosts(scenario)
-    volume = next((v for v in found if v is not None and v.name in hosts), None) if hosts else None
+    volume = next((v for v in volumes if v is not None and v.name in hosts), None) if hosts else None
     if volume is None:
         return _JUDGED
     return _elsewhere(f"which node is {hosts[volume.name]}, where its volume {volume.name} is", "")

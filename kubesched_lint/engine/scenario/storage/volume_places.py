@@ -61,13 +61,15 @@ def _answerable(term: NodeSelectorTerm, names: Mapping[str, str], scenario: Scen
     return replace(term, expressions=expressions) if expressions or term.fields or not term.expressions else None
 
 
-def _class_of(found: StorageClass, scenario: Scenario) -> StorageClass:
+def _class_of(storage_class: StorageClass, scenario: Scenario) -> StorageClass:
     names = place_names(scenario)
-    if not names or not found.allowed_topologies:
-        return found
-    stable = [{names.get(key, key): values for key, values in term.items()} for term in found.allowed_topologies]
+    if not names or not storage_class.allowed_topologies:
+        return storage_class
+    stable = [
+        {names.get(key, key): values for key, values in term.items()} for term in storage_class.allowed_topologies
+    ]
     terms = [{key: term[key] for key in term if not _is_left_out(key, scenario)} for term in stable]
-    return replace(found, allowed_topologies=tuple(terms) if all(terms) else ())
+    return replace(storage_class, allowed_topologies=tuple(terms) if all(terms) else ())
 
 
 def _is_left_out(key: str, scenario: Scenario) -> bool:

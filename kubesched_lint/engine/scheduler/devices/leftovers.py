@@ -111,9 +111,9 @@ def _conditions(
         return lambda found: attribute_of(found[1], found[0][0], name) is not None
 
     def selects(expression: str) -> Callable[[_Seen], bool]:
-        def keeps(found: _Seen) -> bool:
+        def keeps(seen: _Seen) -> bool:
             try:
-                return selectors.matches(expression, found[0][0], found[1])
+                return selectors.matches(expression, seen[0][0], seen[1])
             except SelectorError:
                 return False
 
@@ -133,8 +133,8 @@ def _conditions(
     yield "short of capacity", lambda found: has_room(found[1], request.capacity, taken.consumed.get(found[0], {}), {})
 
 
-def _has_counters(found: _Seen, taken: Taken) -> bool:
+def _has_counters(seen: _Seen, taken: Taken) -> bool:
     """Return whether the counters that others leave suffice for a device alone; a share of it needs none again."""
-    device_id, device, pool = found
+    device_id, device, pool = seen
     has_share = device.is_shared and device_id in taken.consumed
     return not device.consumes or has_share or Counters(taken).consume(pool, device)

@@ -107,18 +107,18 @@ def highest(parts: Sequence[Levels], nodes: NodeSet) -> tuple[int, NodeSet]:
     best: int | None = None
     winners = EMPTY
 
-    def descend(depth: int, total: int, here: NodeSet) -> None:
+    def descend(depth: int, total: int, nodes: NodeSet) -> None:
         nonlocal best, winners
         if depth == len(ranked):
             if best is None or total > best:
-                best, winners = total, here
+                best, winners = total, nodes
             else:
-                winners |= here
+                winners |= nodes
             return
         for value, members in ranked[depth]:
             if best is not None and total + value + reach[depth + 1] < best:
                 return
-            both = here & members
+            both = nodes & members
             if both:
                 descend(depth + 1, total + value, both)
 

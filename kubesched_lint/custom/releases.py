@@ -221,7 +221,9 @@ def _rendered(one: ReleaseObject, text: str, reads: Reads, blame: Blame, whys: S
     decoded: list[Decoded] = []
     custom, whole, unread, wrong = list[Document](), list[Document](), list[Unread](), list[str]()
     for entry in documents_of(file, reads):
-        if isinstance(entry, Unread):
+        if isinstance(entry, Unread) and not (entry.kind and entry.api_version):
+            wrong.append("its chart makes YAML without a kind and apiVersion, which nobody can apply")
+        elif isinstance(entry, Unread):
             unread.append(replace(entry, path=one.document.path, line=one.document.span(()).line))
         elif isinstance(entry, InputError):
             wrong.append(f"what its chart makes cannot be read: {entry.message}")

@@ -21,10 +21,10 @@ from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
-from kubesched_lint.sources.charts.rendering import Charts
+from kubesched_lint.sources.charts.rendering import Asked, Charts, default_values
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.inputs import InputFile
-from tests.charts.packing import SCHEMA, WEB, needs_helm, packed, program
+from tests.charts.packing import CHART, SCHEMA, WEB, needs_helm, packed, program
 from tests.program import called
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
@@ -263,6 +263,82 @@ def test_another_archive_than_locked_is_not_rendered(repository: Repository) -> 
     (repository.cache / "charts" / f"{digest}.tgz").write_bytes(packed({**WEB, "more": ""}))
     assert repository.reasons() == ["web 1.2.3 is locked, and its archive is not here: kubesched-lint charts pull"]
     assert not (repository.folder / "started").exists()
+
+
+def test_a_refused_archive_is_one_error_and_the_rest_is_checked(repository: Repository) -> None:
+    repository.locks(packed({**WEB, "../\x1b[31m\nevil": ""}))
+    repository.prints(RENDERED, "touch started")
+    second = RELEASE.replace("ADDRESS", ADDRESS).partition("---\n")[2].replace("name: web,", "name: web2,")
+    repository.release(f"{RELEASE.replace('ADDRESS', ADDRESS)}---\n{second}---\n{RENDERED}")
+    done = repository.run("lint")
+    assert done.returncode == 2
+    line = line_of(RELEASE, "spec: {chart: web")
+    why = r"the archive of web 1.2.3 is refused: 'web/../\x1b[31m\nevil' leads out of it"
+    assert done.stdout.count(why) == 1
+    assert f"error: {why}\n  --> cluster/release.yaml:{line}:5\n" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "error[nodeselector-matches-nothing]" in done.stdout
+    assert not (repository.folder / "started").exists()
+    assert len(repository.reasons()) == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("head -c 70000000 /dev/zero | tr '\\0' x", "web 1.2.3: helm template writes more than 64 MiB"),
+        ("head -c 20000000 /dev/zero | tr '\\0' x", "its chart makes YAML without a kind and apiVersion"),
+        ("echo 'kind: Deployment'", "its chart makes YAML without a kind and apiVersion"),
+        ("head -c 9000000 /dev/zero | tr '\\0' x >&2; exit 1", "web 1.2.3: helm template: "),
+        ("printf 'Error: \\033[31m\\nevil' >&2; exit 1", "web 1.2.3: helm template: "),
+        ("printf 'a: \\033'", "what its chart makes cannot be read: "),
+        ("kill -9 $$", "web 1.2.3: helm template: ended with -9 and no message"),
+    ],
+)
+def test_what_helm_prints_does_no_harm(repository: Repository, script: str, why: str) -> None:
+    repository.locks(packed(WEB))
+    repository.prints("", f"{script}; exit 0")
+    (found,) = repository.reasons()
+    assert found.startswith(why)
+    assert len(found) < 600
+    done = repository.run("lint", "-v")
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.returncode == 2  # no workload was read
+
+
+@pytest.mark.parametrize("link", ["cache", "cache/charts"])
+def test_a_folder_of_archives_that_is_a_link_is_not_read(repository: Repository, link: str) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    place = repository.folder / link
+    place.rename(repository.folder / "elsewhere")
+    place.symlink_to(repository.folder / "elsewhere")
+    is_users = link == "cache"  # the user names the cache; the folder in it is ours
+    assert (repository.reasons() == []) == is_users
+
+
+@needs_helm
+def test_helm_gets_what_it_would_take_from_the_archive(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``.helmignore`` counts where a chart is packed, a schema refers to the network, and a packed subchart is read."""
+    inner = {"Chart.yaml": CHART.format(name="sub", version="1.0.0"), "templates/s.yaml": WEB["templates/web.yaml"]}
+    inner |= {"values.yaml": WEB["values.yaml"].replace("high", "highest"), "values.schema.json": SCHEMA}
+    more = {".helmignore": "templates/\ncharts/\n", "templates/.hidden.yaml": WEB["templates/web.yaml"]}
+    parent = {**WEB, **more, **{f"charts/other/{path}": text for path, text in inner.items()}}
+    repository.locks(packed({**parent, "values.schema.json": SCHEMA}))
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    asked = Asked(Pinned(ADDRESS, "web", "1.2.3"), "web", "shop", "{}")
+    (made,) = charts.made([asked])
+    assert made.why == ""
+    sources = [line.removeprefix("# Source: ") for line in made.text.splitlines() if line.startswith("# Source: ")]
+    assert sorted(sources) == [
+        "web/charts/sub/templates/s.yaml",
+        "web/templates/.hidden.yaml",
+        "web/templates/web.yaml",
+    ]
+    defaults = default_values(charts.folder, charts.locked()[asked.chart])
+    assert [(at, path) for at, path, _ in defaults] == [
+        (("sub",), "web/charts/other/values.yaml"),
+        ((), "web/values.yaml"),
+    ]
 
 
 def test_a_broken_lock_is_one_error(repository: Repository) -> None:

@@ -1,102 +1,151 @@
-"""Unpack the archive of a chart into a folder, without what leads elsewhere.
+"""Read the archive of a chart into memory, as Helm reads it, without what leads elsewhere.
 
-An archive is untrusted: a name may lead out of the folder, a link may, and a few bytes may become gigabytes. Schemas
-are left out, because Helm fetches what they refer to.
+An archive is untrusted: a name may lead out of the folder, a link may, and a few bytes may become gigabytes, also in
+archives inside it. Schemas are left out, because Helm fetches what they refer to. Nothing is written to a disk, where
+two names may mean one file and ``.helmignore`` would hide files: Helm reads neither in an archive.
 """
 
 from __future__ import annotations
 
+import gzip
 import os
 import tarfile
 import zlib
+from collections.abc import Iterator, Mapping
 from gzip import GzipFile
 from io import BytesIO
 
+from msgspec import Struct, field
+
+from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.sources.manifests.limits import LARGEST, MOST_FILES
 
 _SCHEMA = "values.schema.json"
+_DESCRIPTION = "Chart.yaml"
+_PACKED = ".tgz"
 _DEEPEST = 4
 """Archives inside archives inside …: a chart has its subcharts so."""
 
 
 class ArchiveError(Exception):
-    """The archive is not unpacked; the text says why."""
+    """The archive is not read; the text says why."""
 
 
-class _Budget:
-    """What is left of the bytes and of the files that an archive may become, with those inside it; and ``only`` which
-    files are written.
+class ChartFiles(Struct, frozen=True):
+    """The files of a chart by their paths in it; ``folder`` is the outermost one, which is in no path.
+
+    Those of a packed subchart, ``charts/sub-1.tgz``, are in ``charts/sub-1``.
     """
 
-    def __init__(self, only: frozenset[str]) -> None:
-        self.only = only
-        self.bytes = LARGEST_OUTPUT
-        self.files = MOST_FILES
+    folder: str
+    files: Mapping[str, bytes]
 
-    def take(self, size: int) -> None:
-        self.bytes -= max(size, 0)
-        self.files -= 1
-        if self.bytes < 0:
-            raise ArchiveError(f"it becomes more than {LARGEST_OUTPUT >> 20} MiB")
-        if self.files < 0:
-            raise ArchiveError(f"it has more than {MOST_FILES:,} files")
+    def packed(self) -> bytes:
+        """Return them as an archive for Helm, without archives inside."""
+        out = BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+            for path, data in self.files.items():
+                member = tarfile.TarInfo(f"chart/{path}")
+                member.size = len(data)
+                tar.addfile(member, BytesIO(data))
+        return gzip.compress(out.getvalue(), compresslevel=1, mtime=0)
 
 
-def unpacked(data: bytes, folder: str, only: frozenset[str] = frozenset()) -> str:
-    """Unpack a chart into an empty folder, and return the folder of the chart in it. Raises ArchiveError, OSError.
+def chart_in(data: bytes, only: frozenset[str] = frozenset()) -> ChartFiles:
+    """Return the files in the archive of a chart. Raises ArchiveError.
 
     ``only``: the names of the files that are wanted; empty for all.
     """
-    _unpack(data, folder, _Budget(only), _DEEPEST)
-    names = sorted(os.listdir(folder))
-    charts = [name for name in names if os.path.isfile(os.path.join(folder, name, "Chart.yaml"))]
-    if len(charts) != 1:
-        raise ArchiveError("it has no Chart.yaml")
-    return os.path.join(folder, charts[0])
+    reading = _Reading(only)
+    reading.read(data, "", _DEEPEST)
+    if _DESCRIPTION not in reading.files:
+        raise ArchiveError(f"it has no {_DESCRIPTION}")
+    return ChartFiles(reading.folder, reading.files)
 
 
-def _unpack(data: bytes, folder: str, budget: _Budget, depth: int) -> None:
-    try:
-        # Python's tarfile cannot read what Helm writes as an extra field of gzip's header.
-        with GzipFile(fileobj=BytesIO(data)) as packed:
-            whole = packed.read(2 * LARGEST_OUTPUT + 1)
-        if len(whole) > 2 * LARGEST_OUTPUT:
-            raise ArchiveError(f"it becomes more than {2 * LARGEST_OUTPUT >> 20} MiB")
-        with tarfile.open(fileobj=BytesIO(whole), mode="r:") as tar:
-            for member in tar:
-                budget.take(member.size)
-                if member.isdir():
-                    continue
-                if not member.isreg() or member.issparse():
-                    raise ArchiveError(f"{member.name!r} is no regular file")
-                _write(tar, member, folder, budget, depth)
-    except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError) as error:
-        raise ArchiveError(f"not an archive: {error}") from None
+class _Reading(Struct):
+    """What was read, and what is left of the bytes and of the files of an archive with all that are inside it."""
+
+    only: frozenset[str]
+    files: dict[str, bytes] = field(default_factory=dict)
+    packed: set[str] = field(default_factory=set)
+    """The paths of archives inside, which are read."""
+    folder: str = ""
+    bytes_left: int = LARGEST_OUTPUT
+    files_left: int = MOST_FILES
+
+    def read(self, data: bytes, below: str, depth: int) -> None:
+        """Read an archive, whose files lie below a path of the chart."""
+        try:
+            # Python's tarfile cannot read what Helm writes as an extra field of gzip's header.
+            with GzipFile(fileobj=BytesIO(data)) as packed:
+                whole = packed.read(self.bytes_left + 1)
+            self.bytes_left -= len(whole)
+            if self.bytes_left < 0:
+                raise ArchiveError(f"it becomes more than {LARGEST_OUTPUT >> 20} MiB")
+            with tarfile.open(fileobj=BytesIO(whole), mode="r:") as tar:
+                for member in tar:
+                    self.files_left -= 1
+                    if self.files_left < 0:
+                        raise ArchiveError(f"it has more than {MOST_FILES:,} files")
+                    if not member.isdir():
+                        self._keep(tar, member, below, depth)
+        except (tarfile.TarError, zlib.error, OSError, EOFError, ValueError, OverflowError) as error:
+            raise ArchiveError(f"not an archive: {error}") from None
+
+    def _keep(self, tar: tarfile.TarFile, member: tarfile.TarInfo, below: str, depth: int) -> None:
+        if not member.isreg() or member.issparse():
+            raise ArchiveError(f"{_shown(member)} is no regular file")
+        folder, *steps = list(_steps(member)) or [""]
+        if not steps:
+            raise ArchiveError(f"{_shown(member)} is outside the folder of the chart")
+        name = steps[-1]
+        if name == _SCHEMA:
+            return
+        if member.size > LARGEST:
+            raise ArchiveError(f"{_shown(member)} is larger than {LARGEST >> 20} MiB")
+        path = below + "/".join(steps)
+        if path in self.files or path in self.packed:
+            raise ArchiveError(f"{_shown(member)} is in it twice")
+        if name.endswith(_PACKED) and subcharts_of(path, name) is not None:
+            if depth == 0:
+                raise ArchiveError(f"{_shown(member)} is an archive in {_DEEPEST} others")
+            self.packed.add(path)
+            self.read(_contents(tar, member), f"{path.removesuffix(_PACKED)}/", depth - 1)
+            return
+        if path == _DESCRIPTION:
+            self.folder = folder
+        if not self.only or name in self.only:
+            self.files[path] = _contents(tar, member)
 
 
-def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: str, budget: _Budget, depth: int) -> None:
-    steps = [step for step in member.name.split("/") if step not in ("", os.curdir)]
-    if not steps or os.pardir in steps or member.name.startswith("/") or any("\\" in s or "\0" in s for s in steps):
-        raise ArchiveError(f"{member.name!r} leads out of it")
-    if steps[-1] == _SCHEMA:
-        return
-    if member.size > LARGEST:
-        raise ArchiveError(f"{member.name!r} is larger than {LARGEST >> 20} MiB")
-    path = os.path.join(folder, *steps)
-    if len(steps) > 1 and steps[-2] == "charts" and steps[-1].endswith((".tgz", ".tar.gz")):
-        if depth == 0:
-            raise ArchiveError(f"{member.name!r} is an archive in {_DEEPEST} others")
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        _unpack(_contents(tar, member), os.path.dirname(path), budget, depth - 1)
-        return
-    if budget.only and steps[-1] not in budget.only:
-        return
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if os.path.lexists(path):
-        raise ArchiveError(f"{member.name!r} is in it twice")
-    with open(path, "wb") as file:
-        file.write(_contents(tar, member))
+def subcharts_of(path: str, name: str) -> tuple[str, ...] | None:
+    """Return the folders of subcharts, from the outermost, that hold a file of this name directly, or an archive in
+    their ``charts/``; None for another file.
+    """
+    *folders, last = path.split("/")
+    if last != name or any(step != "charts" for step in folders[::2]):
+        return None
+    is_archive = len(folders) % 2 == 1
+    return tuple(folders[1::2]) if is_archive == name.endswith(_PACKED) else None
+
+
+def _steps(member: tarfile.TarInfo) -> Iterator[str]:
+    """Yield the folders of a name, and the name. Raises ArchiveError for what leads elsewhere."""
+    if member.name.startswith("/") or any(sign in member.name for sign in "\\\0"):
+        raise ArchiveError(f"{_shown(member)} leads out of it")
+    for step in member.name.split("/"):
+        if step == os.pardir:
+            raise ArchiveError(f"{_shown(member)} leads out of it")
+        if step not in ("", os.curdir):
+            yield step
+
+
+def _shown(member: tarfile.TarInfo) -> str:
+    """Return a name for a message: of a long one, the end."""
+    name = member.name
+    return repr(name if len(name) <= LONGEST_REASON else f"…{name[-LONGEST_REASON:]}")
 
 
 def _contents(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:

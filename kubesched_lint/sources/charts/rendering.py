@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.files import content_at, inside
-from kubesched_lint.sources.charts.archive import ArchiveError, unpacked
+from kubesched_lint.sources.charts.archive import ArchiveError, ChartFiles, chart_in, subcharts_of
 from kubesched_lint.sources.charts.folder import archive
 from kubesched_lint.sources.charts.lock import NAME, Pinned, locked_in
+from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (
     Rendered,
@@ -27,7 +27,6 @@ from kubesched_lint.sources.manifests.kustomize.rendering import (
     render,
 )
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
-from kubesched_lint.sources.manifests.limits import LARGEST
 from kubesched_lint.version import __version__
 
 PULL = "kubesched-lint charts pull"
@@ -55,6 +54,8 @@ class Made(Struct, frozen=True):
 
     text: str = ""
     why: str = ""
+    is_refused: bool = False
+    """Whether the archive is none that anybody should install."""
 
 
 class Charts(Struct, frozen=True):
@@ -109,7 +110,7 @@ class Charts(Struct, frozen=True):
         try:
             with TemporaryDirectory(prefix="kubesched-lint-") as folder:
                 home, values = os.path.join(folder, "home"), os.path.join(folder, "values.json")
-                chart = one.folder if data is None else unpacked(data, os.path.join(folder, "chart"))
+                chart = one.folder if data is None else _written(data, folder)
                 os.mkdir(home)
                 with open(values, "w", encoding="utf-8") as file:
                     file.write(one.values)
@@ -119,10 +120,18 @@ class Charts(Struct, frozen=True):
                     text = _changed(text, settings, os.path.join(folder, f"post{number}"))
                 return Made(text)
         except ArchiveError as error:
-            return Made(why=f"the archive of {one.chart} is not unpacked: {error}")
+            return Made(why=f"the archive of {one.chart} is refused: {error}", is_refused=True)
         except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
             words = f"{one.folder or one.chart}: {error}"
             return Made(why=words.replace(folder, "") if folder else words)
+
+
+def _written(data: bytes, folder: str) -> str:
+    """Return the path of an archive in a folder that has what may be given to Helm. Raises ArchiveError, OSError."""
+    path = os.path.join(folder, "chart.tgz")
+    with open(path, "wb") as file:
+        file.write(chart_in(data).packed())
+    return path
 
 
 def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
@@ -172,25 +181,24 @@ def default_values(folder: str, digest: str) -> tuple[tuple[tuple[str, ...], str
     if data is None:
         return ()
     try:
-        with TemporaryDirectory(prefix="kubesched-lint-") as name:
-            top = os.path.realpath(name)
-            chart = unpacked(data, os.path.join(top, "chart"), _OF_DEFAULTS)
-            return tuple(_defaults_in(chart, (), os.path.basename(chart), top))
-    except (ArchiveError, OSError):
+        chart = chart_in(data, _OF_DEFAULTS)
+    except ArchiveError:
         return ()
-
-
-_OF_DEFAULTS = frozenset({"Chart.yaml", "values.yaml"})
-
-
-def _defaults_in(chart: str, at: tuple[str, ...], shown: str, top: str) -> list[tuple[tuple[str, ...], str, str]]:
     found = []
-    file = os.path.join(chart, "values.yaml")
-    if os.path.isfile(file):
-        text = content_at(inside(file, top), LARGEST).decode("utf-8", "replace")
-        found.append((at, f"{shown}/values.yaml", text))
-    below = os.path.join(chart, "charts")
-    for name in sorted(os.listdir(below)) if os.path.isdir(below) else ():
-        if os.path.isdir(os.path.join(below, name)):
-            found += _defaults_in(os.path.join(below, name), (*at, name), f"{shown}/charts/{name}", top)
-    return found
+    for path, content in sorted(chart.files.items()):
+        folders = subcharts_of(path, _VALUES)
+        if folders is not None:
+            names = tuple(_name_in(chart, folders[: number + 1]) for number in range(len(folders)))
+            found.append((names, f"{chart.folder}/{path}", content.decode("utf-8", "replace")))
+    return tuple(found)
+
+
+_VALUES = "values.yaml"
+_OF_DEFAULTS = frozenset({"Chart.yaml", _VALUES})
+
+
+def _name_in(chart: ChartFiles, folders: Sequence[str]) -> str:
+    """Return the name of a subchart, by which values are given to it."""
+    path = "".join(f"charts/{folder}/" for folder in folders)
+    value = value_in(chart.files.get(f"{path}Chart.yaml", b"").decode("utf-8", "replace"))
+    return str(value.get("name") or folders[-1]) if isinstance(value, dict) else folders[-1]

@@ -146,6 +146,9 @@ class ArgoFollowing:
             self._aside.setdefault("charts", InputError(charts.lock, str(error)))
             made = [Made(why="its chart is not rendered")] * len(charted)
         for each, its in zip(charted, made, strict=True):
+            if its.is_refused:
+                place, span = each.application.where.path, each.application.where.span
+                self._aside.setdefault(its.why, InputError(place, its.why, span.line, span.column))
             yield each.application.not_read(its.why) if its.why else _installed(each, its.text)
 
     def _children(self, application: Application) -> Iterator[Document]:

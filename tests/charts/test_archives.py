@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesched_lint.limits import LARGEST_OUTPUT
-from kubesched_lint.sources.charts.archive import ArchiveError, chart_in
 from kubesched_lint.sources.charts.folder import archive, keep
+from kubesched_lint.sources.manifests.chart_archive import ArchiveError, chart_in
 from kubesched_lint.sources.manifests.limits import MOST_FILES
 from tests.charts.packing import SCHEMA, WEB, packed
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.sources.charts.archive import ArchiveError, ChartFiles, chart_in, subcharts_of
 from kubesched_lint.sources.charts.folder import archive
 from kubesched_lint.sources.charts.lock import NAME, Pinned, locked_in
+from kubesched_lint.sources.manifests.chart_archive import ArchiveError, ChartFiles, chart_in, subcharts_of
 from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.files import content_at
+from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.charts.inflating import inflating
@@ -43,7 +43,7 @@ from kubesched_lint.sources.manifests.kustomize.tree import Applier, tree_applie
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile
-from kubesched_lint.sources.manifests.walking import Walk
+from kubesched_lint.sources.manifests.walking import Walk, why_unreadable
 
 
 class _Wanted(Struct, frozen=True):
@@ -101,7 +101,8 @@ class ArgoFollowing:
             try:
                 yield from applications_of(document, self._building.root)
             except (CannotMakeError, OSError) as error:
-                yield Application(document.name, {}, document.location(()), str(error), APPLICATION_SET[1])
+                why = why_unreadable(error) if isinstance(error, OSError) else str(error)
+                yield Application(document.name, {}, document.location(()), why, APPLICATION_SET[1])
 
     def _is_new(self, application: Application) -> bool:
         known = self.applications.get(application.title)
@@ -248,9 +249,9 @@ class ArgoFollowing:
             if not item.real.endswith(SUFFIXES) or not held.holds(item.real):
                 continue
             try:
-                data = content_at(item.real, LARGEST)
+                data = whole(item.real, LARGEST, root=self._building.root)
             except OSError as error:
-                yield InputError(item.path, (error.strerror or str(error)).lower())
+                yield InputError(item.path, why_unreadable(error))
                 continue
             yield InputFile(
                 os.path.normpath(item.path),

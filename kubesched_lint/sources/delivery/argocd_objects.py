@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.engine.base.places import Location
-from kubesched_lint.files import content, is_within
+from kubesched_lint.files import is_within, whole
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.document import REMOTE_APPLICATION, Document, Skipped
 from kubesched_lint.sources.manifests.inputs import LARGEST
@@ -189,7 +189,7 @@ class _Making:
             for path in sorted(self._matching(str(entry.get("path")))):
                 if not os.path.isfile(f"{self._root}/{path}"):
                     continue
-                data = content(f"{self._root}/{path}", LARGEST, root=self._root)
+                data = whole(f"{self._root}/{path}", LARGEST, root=self._root)
                 self.charge(len(data))
                 value = value_in(text_to_read(data))
                 for one in value if isinstance(value, list) else [value]:

@@ -23,7 +23,7 @@ from kubesched_lint.sources.manifests.limits import LARGEST, MOST_FILES
 
 _SCHEMA = "values.schema.json"
 _DESCRIPTION = "Chart.yaml"
-_PACKED = ".tgz"
+PACKED = ".tgz"
 _DEEPEST = 4
 """Archives inside archives inside …: a chart has its subcharts so."""
 
@@ -57,15 +57,18 @@ def chart_in(data: bytes, only: frozenset[str] = frozenset()) -> ChartFiles:
 
     ``only``: the names of the files that are wanted; empty for all.
     """
-    reading = _Reading(only)
-    reading.read(data, "", _DEEPEST)
-    if _DESCRIPTION not in reading.files:
+    archives = Archives(only)
+    archives.read(data)
+    if _DESCRIPTION not in archives.files:
         raise ArchiveError(f"it has no {_DESCRIPTION}")
-    return ChartFiles(reading.folder, reading.files)
+    return ChartFiles(archives.folder, archives.files)
 
 
-class _Reading(Struct):
-    """What was read, and what is left of the bytes and of the files of an archive with all that are inside it."""
+class Archives(Struct):
+    """Archives that are read together: their files, and what is left of the bytes and of the files of all of them.
+
+    ``only``: the names of the files that are wanted; empty for all.
+    """
 
     only: frozenset[str]
     files: dict[str, bytes] = field(default_factory=dict)
@@ -75,8 +78,8 @@ class _Reading(Struct):
     bytes_left: int = LARGEST_OUTPUT
     files_left: int = MOST_FILES
 
-    def read(self, data: bytes, below: str, depth: int) -> None:
-        """Read an archive, whose files lie below a path of the chart."""
+    def read(self, data: bytes, below: str = "", depth: int = _DEEPEST) -> None:
+        """Read an archive, whose files lie below a path of the chart. Raises ArchiveError."""
         try:
             # Python's tarfile cannot read what Helm writes as an extra field of gzip's header.
             with GzipFile(fileobj=BytesIO(data)) as packed:
@@ -108,11 +111,11 @@ class _Reading(Struct):
         path = below + "/".join(steps)
         if path in self.files or path in self.packed:
             raise ArchiveError(f"{_shown(member)} is in it twice")
-        if name.endswith(_PACKED) and subcharts_of(path, name) is not None:
+        if name.endswith(PACKED) and subcharts_of(path, name) is not None:
             if depth == 0:
                 raise ArchiveError(f"{_shown(member)} is an archive in {_DEEPEST} others")
             self.packed.add(path)
-            self.read(_contents(tar, member), f"{path.removesuffix(_PACKED)}/", depth - 1)
+            self.read(_contents(tar, member), f"{path.removesuffix(PACKED)}/", depth - 1)
             return
         if path == _DESCRIPTION:
             self.folder = folder
@@ -128,7 +131,7 @@ def subcharts_of(path: str, name: str) -> tuple[str, ...] | None:
     if last != name or any(step != "charts" for step in folders[::2]):
         return None
     is_archive = len(folders) % 2 == 1
-    return tuple(folders[1::2]) if is_archive == name.endswith(_PACKED) else None
+    return tuple(folders[1::2]) if is_archive == name.endswith(PACKED) else None
 
 
 def _steps(member: tarfile.TarInfo) -> Iterator[str]:

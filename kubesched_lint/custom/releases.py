@@ -22,13 +22,15 @@ from kubesched_lint.engine.model.decode.objects import decode_object, is_read
 from kubesched_lint.engine.model.workload import Custom, Workload
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
+from kubesched_lint.sources.charts.lock import Pinned, are_versions, is_one_version, pinned
 from kubesched_lint.sources.charts.rendering import Asked, Made, given_values
 from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
 from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
 from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.loader import documents_of
 
+_LATEST = "*"
+"""The API server's default for the version of a HelmRelease's chart."""
 NO_CARD = "no values card describes its chart"
 ELSEWHERE = "it is installed in another cluster (kubeConfig)"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
@@ -115,11 +117,12 @@ class ReleaseObject(Struct, frozen=True):
         source = self.named(ref)
         if not source:
             return str(ref.get("name") or ""), ""
-        return str(source.get("url") or "").rpartition("/")[2], str(_mapping(source, "ref").get("tag") or "")
+        version = _mapping(source, "ref")  # of several, source-controller takes the first of these
+        return str(source.get("url") or "").rpartition("/")[2], str(version.get("semver") or version.get("tag") or "")
 
     @property
     def pinned(self) -> Pinned | str:
-        """The version of the chart that it installs; else why nobody can say which that is, or where it is from."""
+        """The version, or range, of the chart that it installs; else why nobody can say which, or where it is from."""
         chart, version = self.chart
         ref = _mapping(self.spec, "chartRef") or _mapping(_mapping(_mapping(self.spec, "chart"), "spec"), "sourceRef")
         address = str(self.named(ref).get("url") or "")
@@ -128,8 +131,9 @@ class ReleaseObject(Struct, frozen=True):
             return f"its chart is taken from a {ref.get('kind') or 'source that it does not name'}"
         if not address:
             return f"{ref['kind']} {ref.get('name')}, which has its chart, is not in the set"
-        if not is_one_version(version):
-            return f"{version or 'no version'} is not one version of its chart"
+        version = version or ("" if is_of_oci else _LATEST)
+        if not are_versions(version):
+            return f"{version or 'no version'} is no version of its chart"
         found = pinned(address, "" if is_of_oci else chart, version)
         return found if found.is_sound else f"{found.repository} is no address of charts"
 
@@ -284,7 +288,7 @@ def _decoded(one: ReleaseObject, source: Document, whys: Sequence[str]) -> Decod
 
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the numbers of a version; those of no version that exists if it is not exact."""
-    match = _VERSION.match(version)
+    match = _VERSION.match(version) if is_one_version(version) else None
     return tuple(map(int, match.groups())) if match else (10**6,)
 
 

@@ -93,4 +93,5 @@ def _defaults(one: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
     found = one.pinned
     if kinds.charts is None or isinstance(found, str):
         return ()
-    return default_values(kinds.charts.folder, kinds.charts.locked().get(found, ""))
+    locked = kinds.charts.locked().get(found)
+    return default_values(kinds.charts.folder, locked.sha256) if locked else ()

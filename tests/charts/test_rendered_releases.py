@@ -20,7 +20,7 @@ from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
+from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Asked, Charts, default_values
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.inputs import InputFile
@@ -92,7 +92,7 @@ class Repository:
     def locks(self, data: bytes, digest: str = "") -> str:
         self.cache.mkdir(mode=0o700, exist_ok=True)
         found = keep(str(self.cache / "charts"), data)
-        (self.folder / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest or found)]))
+        (self.folder / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest or found))]))
         return found
 
     def prints(self, text: str, more: str = "") -> None:
@@ -187,7 +187,17 @@ def test_without_the_setting_nothing_is_rendered(repository: Repository) -> None
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("version: 1.2.3", 'version: "1.x"', "1.x is not one version of its chart"),
+        (
+            "version: 1.2.3",
+            'version: "1.x"',
+            "web 1.x is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
+        (
+            "version: 1.2.3, ",
+            "",
+            "web * is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
+        ("version: 1.2.3", "version: main", "main is no version of its chart"),
         ("name: charts}}", "name: others}}", "HelmRepository others, which has its chart, is not in the set"),
         ("kind: HelmRepository, ", "kind: GitRepository, ", "its chart is taken from a GitRepository"),
         ("url: https", "url: file", "file://example.com/charts is no address of charts"),
@@ -334,7 +344,7 @@ def test_helm_gets_what_it_would_take_from_the_archive(repository: Repository, m
         "web/templates/.hidden.yaml",
         "web/templates/web.yaml",
     ]
-    defaults = default_values(charts.folder, charts.locked()[asked.chart])
+    defaults = default_values(charts.folder, charts.locked()[asked.chart].sha256)
     assert [(at, path) for at, path, _ in defaults] == [
         (("sub",), "web/charts/other/values.yaml"),
         ((), "web/values.yaml"),
@@ -417,11 +427,19 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def publish(folder: Path, data: bytes) -> None:
+def publish(folder: Path, *charts: bytes) -> None:
+    """Serve charts as the versions 1.2.3, 1.3.0 and 2.0.0 of one."""
     folder.mkdir(exist_ok=True)
-    (folder / "web-1.2.3.tgz").write_bytes(data)
-    entry = {"apiVersion": "v2", "name": "web", "version": "1.2.3", "urls": ["web-1.2.3.tgz"]}
-    (folder / "index.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "entries": {"web": [entry]}}))
+    entries = []
+    for data, version in zip(charts, ("1.2.3", "1.3.0", "2.0.0"), strict=False):
+        (folder / f"web-{version}.tgz").write_bytes(data)
+        entries.append({"apiVersion": "v2", "name": "web", "version": version, "urls": [f"web-{version}.tgz"]})
+    (folder / "index.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "entries": {"web": entries}}))
+
+
+def version(number: str, priority: str) -> bytes:
+    values = WEB["values.yaml"].replace("high", priority)
+    return packed({**WEB, "Chart.yaml": CHART.format(name="web", version=number), "values.yaml": values})
 
 
 @needs_helm
@@ -457,11 +475,38 @@ def test_another_archive_under_a_locked_version_is_refused(repository: Repositor
 @needs_helm
 def test_what_cannot_be_pulled_is_said(repository: Repository, tmp_path: Path) -> None:
     publish(tmp_path / "served", packed(WEB))
-    ranged = RELEASE.partition("---\n")[2].replace("name: web,", "name: ranged,").replace("1.2.3", '">=1"')
+    ranged = RELEASE.partition("---\n")[2].replace("name: web,", "name: ranged,").replace("1.2.3", "main")
     with served(tmp_path / "served") as address:
         text = RELEASE.replace("1.2.3", "9.9.9").replace("ADDRESS", address)
         repository.release(f"{text}---\n{ranged}")
         done = repository.run("charts", "pull")
     assert done.returncode == 2
     assert "error: web 9.9.9: helm pull: " in done.stderr
-    assert "HelmRelease ranged: not pulled: >=1 is not one version of its chart" in done.stdout
+    assert "HelmRelease ranged: not pulled: main is no version of its chart" in done.stdout
+
+
+@needs_helm
+def test_the_lock_pins_what_a_range_means(repository: Repository, tmp_path: Path) -> None:
+    first, second, third = version("1.2.3", "one"), version("1.3.0", "two"), version("2.0.0", "three")
+    publish(tmp_path / "served", first)
+    with served(tmp_path / "served") as address:
+        text = RELEASE.replace("ADDRESS", address).replace("1.2.3", '">=1.2 <2"')
+        latest = text.partition("---\n")[2].replace("name: web,", "name: latest,").replace('version: ">=1.2 <2", ', "")
+        repository.release(text)
+        assert repository.reasons() == [
+            "web >=1.2 <2 is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull"
+        ]
+        assert repository.run("charts", "pull").stdout.startswith("web >=1.2 <2: pulled 1.2.3\n")
+        assert "no PriorityClass with name one" in repository.run("lint").stdout
+        publish(tmp_path / "served", first, second, third)
+        assert "no PriorityClass with name one" in repository.run("lint").stdout
+        assert repository.run("charts", "pull").stdout.startswith("web >=1.2 <2: pulled 1.3.0\n")
+        assert repository.run("charts", "pull").stdout.startswith("web >=1.2 <2: unchanged 1.3.0\n")
+        repository.release(f"{text}---\n{latest}")
+        assert repository.run("charts", "pull").stdout.startswith("web *: pulled 2.0.0\nweb >=1.2 <2: unchanged")
+        found = repository.run("lint").stdout
+        assert ("no PriorityClass with name two" in found, "no PriorityClass with name three" in found) == (True, True)
+        publish(tmp_path / "served", first, version("1.3.0", "other"))
+        done = repository.run("charts", "pull")
+    assert done.returncode == 2
+    assert "error: web >=1.2 <2: another archive than locked: " in done.stderr

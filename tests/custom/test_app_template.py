@@ -147,6 +147,9 @@ def test_findings_stand_at_the_value(tmp_path: Path) -> None:
     [
         ("VERSION", "5.0.0"),
         ("VERSION", "4.x"),
+        ("VERSION", '"4.1.1 || 5"'),
+        ("VERSION", "4.1.1 - 6"),
+        (", version: VERSION", ""),
         ("priorityClassName: high", "tolerations: [{key: '{{ .Values.key }}'}]"),
         ("  values:\n", "  valuesFrom: [{kind: Secret, name: s}]\n  values:\n"),
         ("  values:\n", "  postRenderers: [{kustomize: {}}]\n  values:\n"),

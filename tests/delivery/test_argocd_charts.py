@@ -15,7 +15,7 @@ from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import Pinned, text_of
+from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts
 from kubesched_lint.sources.delivery.entries import applied_files, charts_of_applications, repository_of
 from tests.charts.packing import TEMPLATE, VALUES, WEB, needs_helm, packed, program
@@ -40,7 +40,7 @@ def charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Charts:
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     digest = keep(str(outside / "charts"), packed(WEB))
-    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest)]))
+    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
     (outside / "out").write_text(DEPLOYMENT)
     script = f'echo "$@" > {outside}/words; for w; do case $w in *values.json) cat "$w" > {outside}/values;; esac; done'
     folder = program(outside / "bin", f"{script}\ncat {outside}/out\n")
@@ -95,7 +95,11 @@ def test_values_of_another_source_are_files_of_this_repository(charts: Charts) -
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        (REMOTE.replace("1.2.3", "1.*"), "1.* is not one version of the chart web"),
+        (
+            REMOTE.replace("1.2.3", "1.*"),
+            "web 1.* is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
+        (REMOTE.replace("1.2.3", "main"), "main is no version of the chart web"),
         (REMOTE.replace("1.2.3", "1.2.4"), "web 1.2.4 is not in kubesched-charts.lock: kubesched-lint charts pull"),
         (f"{REMOTE}, helm: {{valueFiles: [values-prod.yaml]}}", "values-prod.yaml is a file of the chart"),
         (f"{REMOTE}, helm: {{valueFiles: [$other/a.yaml]}}", "$other/a.yaml is in another repository"),
@@ -136,7 +140,8 @@ def test_the_charts_to_pull_are_those_of_applications_too(charts: Charts) -> Non
     text = "".join(application(f"a{number}", f"{{{source}}}") for number, source in enumerate(sources))
     write(Path(), {"argo/web.yaml": text})
     found = charts_of_applications(repository_of("."))
-    assert found == (Pinned(ADDRESS, "web", "1.2.3"), Pinned("oci://ghcr.io/org/charts", "app", "2.0.0"))
+    ranged = Pinned(ADDRESS, "web", "1.*")
+    assert found == (Pinned(ADDRESS, "web", "1.2.3"), ranged, Pinned("oci://ghcr.io/org/charts", "app", "2.0.0"))
 
 
 @needs_helm
@@ -186,7 +191,7 @@ def test_values_outside_the_repository_are_not_read(charts: Charts, name: str, w
 
 def test_a_refused_archive_is_one_error(charts: Charts) -> None:
     digest = keep(charts.folder, packed({**WEB, "../evil": ""}))
-    Path(charts.lock).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest)]))
+    Path(charts.lock).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
     found = read(charts, argo__web="".join(application(name, f"{{{REMOTE}}}") for name in ("x", "y")))
     (error,) = found.errors
     assert (error.path, error.line > 0) == ("argo/web.yaml", True)

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.sources.charts.folder import archive
-from kubesched_lint.sources.charts.lock import NAME, Pinned, locked_in
+from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, locked_in
 from kubesched_lint.sources.manifests.chart_archive import ArchiveError, ChartFiles, chart_in, subcharts_of
 from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
@@ -70,14 +70,14 @@ class Charts(Struct, frozen=True):
     version: str = ""
     """The Kubernetes version that charts are told; empty if nobody names one."""
 
-    def locked(self) -> Mapping[Pinned, str]:
-        """Return the digests in the lock. Raises LockError."""
+    def locked(self) -> Mapping[Pinned, Locked]:
+        """Return what the lock says of each chart. Raises LockError."""
         return locked_in(self.lock)
 
     def made(self, releases: Sequence[Asked]) -> list[Made]:
         """Return what each release becomes. Raises LockError, NoHelmError."""
-        digests = self.locked()
-        known = [(one, _IN_FOLDER if one.folder else digests.get(one.chart, "")) for one in releases]
+        locked = self.locked()
+        known = [(one, _IN_FOLDER if one.folder else locked.get(one.chart, _NONE).sha256) for one in releases]
         tool = helm()
         if tool is None and any(digest for _, digest in known):
             raise NoHelmError(f"charts are to be rendered (gitops.helm), and {NO_HELM}")
@@ -146,6 +146,7 @@ def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
     return render(tool, folder)
 
 
+_NONE = Locked("")
 _IN_FOLDER = "in the repository"
 """Stands for the digest of a chart that is no archive."""
 NO_HELM = "helm is not on PATH"
@@ -156,6 +157,8 @@ class NoHelmError(Exception):
 
 
 def _unlocked(one: Asked) -> Made:
+    if one.chart.is_range:
+        return Made(why=f"{one.chart} is a range, and {NAME} has no version for it: {PULL}")
     return Made(why=f"{one.chart} is not in {NAME}: {PULL}")
 
 

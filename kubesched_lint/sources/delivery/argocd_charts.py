@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.files import whole
-from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
+from kubesched_lint.sources.charts.lock import Pinned, are_versions, pinned
 from kubesched_lint.sources.charts.rendering import Asked, given_values
 from kubesched_lint.sources.delivery.argocd_objects import Application, is_open
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
@@ -27,10 +27,10 @@ class CannotRenderError(Exception):
 
 
 def chart_of(source: Mapping[str, Any]) -> Pinned:
-    """Return the version of a chart that a source names. Raises CannotRenderError."""
+    """Return the version, or range, of a chart that a source names. Raises CannotRenderError."""
     chart, address, version = (str(source.get(key) or "") for key in ("chart", "repoURL", "targetRevision"))
-    if not is_one_version(version):
-        raise CannotRenderError(f"{version or 'no version'} is not one version of the chart {chart}")
+    if not are_versions(version):
+        raise CannotRenderError(f"{version or 'no version'} is no version of the chart {chart}")
     found = pinned(address if "://" in address else f"oci://{address}", chart, version)
     if not found.is_sound:
         raise CannotRenderError(f"{address} is no address of charts")

@@ -11,11 +11,13 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.custom.chart_values import Values
 from kubesched_lint.custom.derive import UnreadableError
 from kubesched_lint.custom.limits import MOST_PARTS
 from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.sources.manifests.document import Move
 
 _KINDS = {
@@ -177,6 +179,11 @@ class _Reading:
             value, is_own = _option(option, defaults, pod, merges)
             source: Path = (*at, "pod", option) if is_own else ("defaultPodOptions", option)
             self._passed(plain, (*to, "spec", option), value, source)
+            if value is None and option not in pod and option not in defaults:  # here it may be added
+                own_option: Path = ("spec", "values", *at, "pod", option)
+                plain.moves.setdefault(
+                    (*to, "spec", option), Move((*to, "spec", option), self._values.document, own_option)
+                )
         if is_job and not pod.get("restartPolicy"):
             self._put(plain, (*to, "spec", "restartPolicy"), "Never")
         for key in ("initContainers", "containers"):
@@ -268,9 +275,11 @@ class _Reading:
             self._moved(plain, to, at)
 
     def _moved(self, plain: Plain, to: Path, at: Path) -> None:
+        """Say where a field comes from; it can be changed there only if the same stands there."""
         move = self._values.move(to, at)
         if move is not None:
-            plain.moves.setdefault(to, move)
+            is_same = self._values.plain_at(at) == value_at(plain.value, to)
+            plain.moves.setdefault(to, replace(move, is_exact=move.is_exact and is_same))
 
     @staticmethod
     def _put(plain: Plain, to: Path, value: Any) -> None:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom._charts import CHARTS
-from kubesched_lint.custom.app_template import Chart, objects_of
+from kubesched_lint.custom.app_template import Chart, not_read_in, objects_of
 from kubesched_lint.custom.blame import Blame, blame_of
 from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
@@ -204,7 +204,7 @@ def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> t
     values = one.values
     is_newer = _numbers(version) > _numbers(last)
     plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
-    why = _why_partly(values, one.spec)
+    why = _why_partly(values, one.spec) or (not_read_in(values) if is_newer else "")
     doubts = [f"the values card describes {chart} up to {last}, and this is {_named(version)}"] if is_newer else []
     doubts += filter(None, (why,))
     made = []

@@ -398,6 +398,11 @@ _NEWER_VOLUMES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
+def is_of_author(address: str) -> bool:
+    """Return whether the repository of a chart is bjw-s' own or a mirror of it; True if nobody knows the address."""
+    return not address or "bjw-s" in address
+
+
 def not_read_in(values: Values) -> str:
     """Return which part of a controller becomes an object that is not read, in a version newer than the card."""
     for name, controller in _enabled(values.value.get("controllers")).items():

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom._charts import CHARTS
-from kubesched_lint.custom.app_template import Chart, not_read_in, objects_of
+from kubesched_lint.custom.app_template import Chart, is_of_author, not_read_in, objects_of
 from kubesched_lint.custom.blame import Blame, blame_of
 from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
@@ -33,6 +33,7 @@ _LATEST = "*"
 """The API server's default for the version of a HelmRelease's chart."""
 NO_CARD = "no values card describes its chart"
 ELSEWHERE = "it is installed in another cluster (kubeConfig)"
+SUSPENDED = "it is suspended: Flux installs nothing of it"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _REVISION = "pod-template-hash"
 _POST = {"patches", "patchesStrategicMerge", "patchesJson6902", "images"}
@@ -121,11 +122,19 @@ class ReleaseObject(Struct, frozen=True):
         return str(source.get("url") or "").rpartition("/")[2], str(version.get("semver") or version.get("tag") or "")
 
     @property
+    def _source(self) -> Mapping[str, Any]:
+        return _mapping(self.spec, "chartRef") or _mapping(_mapping(_mapping(self.spec, "chart"), "spec"), "sourceRef")
+
+    @property
+    def address(self) -> str:
+        """The address of the repository that has the chart; empty if the set does not tell."""
+        return str(self.named(self._source).get("url") or "")
+
+    @property
     def pinned(self) -> Pinned | str:
         """The version, or range, of the chart that it installs; else why nobody can say which, or where it is from."""
         chart, version = self.chart
-        ref = _mapping(self.spec, "chartRef") or _mapping(_mapping(_mapping(self.spec, "chart"), "spec"), "sourceRef")
-        address = str(self.named(ref).get("url") or "")
+        ref, address = self._source, self.address
         is_of_oci = ref.get("kind") == "OCIRepository"
         if ref.get("kind") not in ("OCIRepository", "HelmRepository"):
             return f"its chart is taken from a {ref.get('kind') or 'source that it does not name'}"
@@ -180,6 +189,8 @@ def read_release(
     release = Release(document.kind, one.home, document.name, title, where.path, where.span.line, NO_CARD)
     if one.spec.get("kubeConfig") and document.kind == "HelmRelease":
         return replace(release, why=ELSEWHERE), MadeOf()
+    if one.spec.get("suspend") is True and document.kind == "HelmRelease":
+        return replace(release, why=SUSPENDED), MadeOf()
     card = CHARTS.get(chart) if document.kind == "HelmRelease" else None
     try:
         if made is not None and made.text and reads is not None:
@@ -206,6 +217,11 @@ def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> t
     plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
     why = _why_partly(values, one.spec) or (not_read_in(values) if is_newer else "")
     doubts = [f"the values card describes {chart} up to {last}, and this is {_named(version)}"] if is_newer else []
+    doubts += (
+        [f"its chart is from {one.address}, and the card describes that of bjw-s"]
+        if not is_of_author(one.address)
+        else []
+    )
     doubts += filter(None, (why,))
     made = []
     for each in plain:

@@ -165,6 +165,8 @@ class ArgoFollowing:
         named, path = application.title, source.get("path")
         if application.why:
             yield application.not_read(application.why)
+        elif source.get("plugin") is not None:
+            yield application.not_read("a plugin makes what it applies")
         elif source.get("chart"):
             yield self._of_chart(application, source)
         elif not isinstance(path, str):
@@ -241,6 +243,8 @@ class ArgoFollowing:
         self, application: Application, directory: Mapping[str, Any], folder: str, shown: str
     ) -> Iterator[Found]:
         held = held_in(folder, directory)
+        if _has_jsonnet(folder, held):
+            yield application.not_read(f"Jsonnet in {shown} is not read")
         for item in Walk(shown, self._building.root).below(shown, folder):
             if not isinstance(item, FoundFile):
                 if isinstance(item, InputError):
@@ -315,6 +319,16 @@ class Held(Struct, frozen=True):
 def held_in(folder: str, directory: Mapping[str, Any]) -> Held:
     wanted, left_out = (_pattern(directory.get(key)) for key in ("include", "exclude"))
     return Held(folder, bool(directory.get("recurse")), wanted, left_out)
+
+
+def _has_jsonnet(folder: str, held: Held) -> bool:
+    """Return whether an Application applies what Jsonnet makes."""
+    for number, (place, _, names) in enumerate(os.walk(folder)):
+        if any(name.endswith(".jsonnet") and held.holds(os.path.join(place, name)) for name in names):
+            return True
+        if not held.below or number > MOST_FOLDERS:
+            break
+    return False
 
 
 def held_by(document: Document, own: Sequence[str], root: str) -> Iterator[Held]:

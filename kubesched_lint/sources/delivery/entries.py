@@ -419,7 +419,10 @@ def names_of(entries: Iterable[Entry]) -> list[str]:
         others = [other for other in parts if other is not own]
         depth = next((n for n in range(1, len(own) + 1) if all(other[-n:] != own[-n:] for other in others)), len(own))
         names.append("-".join(own[-depth:]))
-    return names
+    return [
+        f"{name}-{names[:number].count(name) + 1}" if name in names[:number] else name
+        for number, name in enumerate(names)
+    ]
 
 
 def _parts(path: str) -> list[str]:

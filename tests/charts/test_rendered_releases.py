@@ -486,6 +486,18 @@ def test_what_cannot_be_pulled_is_said(repository: Repository, tmp_path: Path) -
 
 
 @needs_helm
+@pytest.mark.parametrize("wanted", ["1.2.3", "1.x"])
+def test_an_archive_that_is_refused_is_not_locked(repository: Repository, tmp_path: Path, wanted: str) -> None:
+    publish(tmp_path / "served", packed({**WEB, "templates/../../evil": ""}))
+    with served(tmp_path / "served") as address:
+        repository.release(RELEASE.replace("ADDRESS", address).replace("1.2.3", wanted))
+        done = repository.run("charts", "pull")
+    assert done.returncode == 2
+    assert f"error: web {wanted}: " in done.stderr
+    assert "0 charts locked, 1 failed" in done.stdout
+
+
+@needs_helm
 def test_the_lock_pins_what_a_range_means(repository: Repository, tmp_path: Path) -> None:
     first, second, third = version("1.2.3", "one"), version("1.3.0", "two"), version("2.0.0", "three")
     publish(tmp_path / "served", first)

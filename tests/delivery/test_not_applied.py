@@ -95,6 +95,13 @@ FLUX = "kustomize.toolkit.fluxcd.io"
         (flux(WEB, marked(f"{FLUX}/ssa: Ignore")), "is told to leave it out"),
         (argo("", web_yaml=marked("argocd.argoproj.io/hook: Skip")), "Application b is told to skip it"),
         (argo(", plugin: {name: x}", web_yaml=PENDING), "1 remote Application was not read"),
+        (
+            {
+                path: text.replace("name: b}", "name: b, annotations: {argocd.argoproj.io/skip-reconcile: 'true'}}")
+                for path, text in argo("", web_yaml=PENDING).items()
+            },
+            "Application b: Argo CD is told not to reconcile it",
+        ),
         (argo("", main_jsonnet="{}"), "1 remote Application was not read"),
         (flux(WEB, PENDING + SOPS), "1 encrypted object was not read"),
         (flux(WEB, PLACED + SOPS), "1 encrypted object was not read"),

@@ -89,7 +89,8 @@ def pulled(one: Pinned, folder: str, locked: Mapping[Pinned, Locked]) -> Locked:
     if not one.is_sound:
         raise PullError(f"{one.repository} {one} is not pulled: no address, chart and version")
     data = _fetched(one, helm)
-    resolved = _version_in(data) if one.is_range else ""
+    version = _version_in(data)
+    resolved = version if one.is_range else ""
     try:
         digest = keep(folder, data)
     except OSError as error:
@@ -100,9 +101,9 @@ def pulled(one: Pinned, folder: str, locked: Mapping[Pinned, Locked]) -> Locked:
 
 
 def _version_in(data: bytes) -> str:
-    """Return the version of the chart in an archive. Raises PullError."""
+    """Return the version of the chart in an archive. Raises PullError, also for a refused one."""
     try:
-        chart = chart_in(data, frozenset({"Chart.yaml"}))
+        chart = chart_in(data)
     except ArchiveError as error:
         raise PullError(f"its archive is refused: {error}") from None
     value = value_in(chart.files["Chart.yaml"].decode("utf-8", "replace"))

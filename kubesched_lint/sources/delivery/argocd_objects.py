@@ -22,6 +22,7 @@ APPLICATION = ("argoproj.io", "Application")
 APPLICATION_SET = ("argoproj.io", "ApplicationSet")
 IN_CLUSTER = "in-cluster"
 _HERE = "https://kubernetes.default.svc"
+_SKIPS = "argocd.argoproj.io/skip-reconcile"
 _GENERATOR, _SET, _LOOK = 1_000, 200, 10
 """What to run a generator, to make a set of parameters, and to look at a file count for, in characters."""
 _FIELD = re.compile(r"\{\{-?\s*\.?(?P<name>[\w.\[\]-]+)\s*-?\}\}")
@@ -73,7 +74,9 @@ class CannotMakeError(Exception):
 def application_of(document: Document) -> Application:
     several = bool(mapping(document.value.get("spec")).get("sources"))
     at = ("spec", "sources") if several else ("spec", "source", "path")
-    return Application(document.name, mapping(document.value.get("spec")), document.location(at))
+    skips = str(mapping(document.annotations).get(_SKIPS)).lower() == "true"
+    why = "Argo CD is told not to reconcile it" if skips else ""
+    return Application(document.name, mapping(document.value.get("spec")), document.location(at), why)
 
 
 def applications_of(document: Document, root: str) -> Iterator[Application]:

@@ -19,6 +19,7 @@ import yaml
 from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.sources.charts import rendering
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Asked, Charts, default_values
@@ -313,6 +314,19 @@ def test_what_helm_prints_does_no_harm(repository: Repository, script: str, why:
     done = repository.run("lint", "-v")
     assert "\x1b" not in done.stdout + done.stderr
     assert done.returncode == 2  # no workload was read
+
+
+def test_a_chart_that_hangs_costs_one_limit(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED, f"echo x >> {repository.folder}/started; sleep 60")
+    monkeypatch.setenv("PATH", f"{repository.bin}:{os.environ['PATH']}")
+    monkeypatch.setattr(rendering, "render", partial(rendering.render, timeout=0.5))
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    many = [Asked(Pinned(ADDRESS, "web", "1.2.3"), f"r{number}", "shop", "{}") for number in range(20)]
+    whys = [made.why for made in charts.made(many)]
+    assert whys[0] == "web 1.2.3: helm template took longer than 0.5 seconds and was stopped"
+    assert whys[-1] == "web 1.2.3: helm template took too long for another release of the chart"
+    assert len((repository.folder / "started").read_text().split()) <= (os.cpu_count() or 1) + 1
 
 
 @pytest.mark.parametrize("link", ["cache", "cache/charts"])

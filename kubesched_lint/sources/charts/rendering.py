@@ -21,6 +21,7 @@ from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (
     Rendered,
     RenderError,
+    SlowRenderError,
     Tool,
     helm,
     kustomizer,
@@ -87,8 +88,9 @@ class Charts(Struct, frozen=True):
         lasting = [key for key, (one, _) in zip(keys, known, strict=True) if key and not one.folder]
         kept = self.store.renderings(lasting) if self.store else {}
         left = {key: both for key, both in zip(keys, known, strict=True) if key and key not in kept}
+        slow: set[str] = set()
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            done = pool.map(lambda both: self._rendered(both[0], both[1], tool), left.values())
+            done = pool.map(lambda both: self._in_time(both[0], both[1], tool, slow), left.values())
             new = dict(zip(left, done, strict=True))
         if self.store and new:
             self.store.keep_renderings(
@@ -100,6 +102,17 @@ class Charts(Struct, frozen=True):
     @property
     def _version(self) -> str:
         return self.version or _LIKE
+
+    def _in_time(self, one: Asked, digest: str, tool: Tool, slow: set[str]) -> Made:
+        """Return what a release becomes; a chart that took too long for one release is not tried for the others."""
+        chart = f"{digest} {one.folder}"
+        if chart in slow:
+            return Made(why=f"{one.folder or one.chart}: helm template took too long for another release of the chart")
+        try:
+            return self._rendered(one, digest, tool)
+        except SlowRenderError as error:
+            slow.add(chart)
+            return Made(why=f"{one.folder or one.chart}: {error}")
 
     def _rendered(self, one: Asked, digest: str, tool: Tool) -> Made:
         data = None if one.folder else archive(self.folder, digest)
@@ -121,6 +134,8 @@ class Charts(Struct, frozen=True):
                 return Made(text)
         except ArchiveError as error:
             return Made(why=f"the archive of {one.chart} is refused: {error}", is_refused=True)
+        except SlowRenderError:
+            raise
         except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
             words = f"{one.folder or one.chart}: {error}"
             return Made(why=words.replace(folder, "") if folder else words)

@@ -152,12 +152,12 @@ def content_in(folder: int, name: str, largest: int) -> bytes:
     return _all_of(*_handle(name, folder), largest)
 
 
-def whole(path: str, largest: int) -> bytes:
-    """Return bytes like ``content``, for a very large file.
+def whole(path: str, largest: int, *, root: str = "") -> bytes:
+    """Return bytes like ``content``, for a very large file, or one that must not be cut.
 
     Raises UnreadableError for a larger one without reading it.
     """
-    handle, size = _handle(place_of(path).real)
+    handle, size = _handle(inside(path, root) if root else place_of(path).real)
     if size > largest:
         os.close(handle)
         raise UnreadableError(f"larger than {largest >> 20:,} MiB")

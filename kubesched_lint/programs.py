@@ -49,6 +49,10 @@ class ProgramError(Exception):
     """A program did not run to its end; ``str()`` is the whole message."""
 
 
+class SlowProgramError(ProgramError):
+    """The program took longer than it may."""
+
+
 class NotInstalledError(ProgramError):
     """The program does not exist."""
 
@@ -125,7 +129,7 @@ def run(
             reader.join(max(0.0, deadline - monotonic()))
         code = process.wait(max(0.1, deadline - monotonic()))
     except subprocess.TimeoutExpired:
-        raise ProgramError(f"{name} took longer than {timeout:g} seconds and was stopped") from None
+        raise SlowProgramError(f"{name} took longer than {timeout:g} seconds and was stopped") from None
     except RuntimeError:  # no further thread can be started
         raise ProgramError(f"{name} cannot be run: there is not enough memory") from None
     finally:

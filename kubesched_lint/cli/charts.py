@@ -21,7 +21,7 @@ from kubesched_lint.files import root_of
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.progress import shown
 from kubesched_lint.sources.charts.inflating import charts_of_kustomizations
-from kubesched_lint.sources.charts.lock import LockError, Pinned, locked_in, text_of
+from kubesched_lint.sources.charts.lock import Locked, LockError, Pinned, locked_in, text_of
 from kubesched_lint.sources.delivery.entries import charts_of_applications, repository_of
 from kubesched_lint.writing import destination, replacing
 
@@ -42,8 +42,9 @@ def pull(
 ) -> None:
     """Pull the charts that the HelmReleases of a repository install, and write their digests into a lock.
 
-    Uses the network, through your helm, with its settings and credentials; no other command does. Pulls one pinned
-    version each, into your cache, and writes kubesched-charts.lock beside kubesched.toml: commit it. With `helm =
+    Uses the network, through your helm, with its settings and credentials; no other command does. Pulls one
+    version each, into your cache, and writes kubesched-charts.lock beside kubesched.toml: commit it. What a range of
+    versions means is asked each time. With `helm =
     "cache"` in `[gitops]`, lint and the others render the releases from there. A locked version that comes with another
     digest is refused. Exits with 2 if a chart cannot be pulled.
 
@@ -58,22 +59,23 @@ def pull(
     with shown("building"):
         asked = wanted(_sets(settings, folder), settings.options.namespace, _of_others(folder))
     here = charts_beside(settings.config.file).folder
-    digests: dict[Pinned, str] = {}
+    found: dict[Pinned, Locked] = {}
     failed = 0
     for one in asked.charts:
         try:
-            digests[one], is_new = pulled(one, here, locked)
+            found[one] = pulled(one, here, locked)
         except PullError as error:
             tell(f"error: {one}: {visible(str(error))}")
             failed += 1
-            digests |= {one: locked[one]} if one in locked else {}
+            found |= {one: locked[one]} if one in locked else {}
         else:
-            say(f"{one}: {'pulled' if is_new else 'unchanged'}")
+            is_old = found[one] == locked.get(one)
+            say(f"{one}: {'unchanged' if is_old else 'pulled'}{found[one].resolved and f' {found[one].resolved}'}")
     for place, why in asked.others:
         say(visible(f"{place}: not pulled: {why}"))
-    _write(lock, digests)
+    _write(lock, found)
     left = f", {failed:,} failed" if failed else ""
-    say(f"{lock}: {many(len(digests), 'chart')} locked{left}")
+    say(f"{lock}: {many(len(found), 'chart')} locked{left}")
     raise typer.Exit(2 if failed else 0)
 
 
@@ -98,10 +100,10 @@ def _of_others(folder: str) -> Sequence[Pinned]:
         return ()  # whoever reads the files reports the error
 
 
-def _write(lock: str, digests: dict[Pinned, str]) -> None:
+def _write(lock: str, charts: dict[Pinned, Locked]) -> None:
     try:
         with replacing(destination(lock)) as out:
-            out.write(text_of(digests.items()).encode())
+            out.write(text_of(charts.items()).encode())
     except (OSError, ValueError) as error:
         raise _failed(f"{lock}: cannot be written: {error}") from None
 

@@ -12,12 +12,13 @@ import typer
 from kubesched_lint.cli.first_gate import make_gate
 from kubesched_lint.cli.options import NodeGroups
 from kubesched_lint.cli.parser import Command
-from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.cluster.cluster import LIVE, Cluster, ClusterError
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
 from kubesched_lint.printing import OutputError, say, tell
 from kubesched_lint.programs import ProgramError, run
-from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
+from kubesched_lint.sources.clusters.read import cluster_from, read_cluster, small_contents
 from kubesched_lint.sources.sketches.sketching import Style, sketch_of
+from kubesched_lint.sources.sketches.talos import talos_sketch
 from kubesched_lint.writing import destination, replacing
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -34,7 +35,8 @@ def init(
         typer.Argument(
             metavar="[FILE|-]",
             help="Output of `kubectl get nodes -o json` (with Karpenter: nodes,nodepools), plain or gzipped, or a "
-            "folder of such files; - is standard input. Without FILE, init runs kubectl if a terminal is attached.",
+            "folder of such files; - is standard input. Also machine configurations of Talos, or talhelper's "
+            "talconfig.yaml. Without FILE, init runs kubectl if a terminal is attached.",
             show_default=False,
         ),
     ] = None,
@@ -88,15 +90,19 @@ def init(
       kubesched-lint init nodes.json --exact
 
       kubesched-lint init nodes.json -o cluster.yaml --gate manifests/
+
+      kubesched-lint init talos/talconfig.yaml -o cluster.yaml
     """
     if gate and output is None:
         context.fail("--gate needs the name of the sketch: --output cluster.yaml")
     try:
-        cluster = _cluster(file)
+        sketch = _of_talos(file, node_groups.value if node_groups else "")
+        cluster = cluster_from([(output or "sketch", sketch.encode())], "sketch") if sketch else _cluster(file)
     except ClusterError as error:
         raise _failed(str(error)) from None
-    decided = node_groups.value if node_groups else _asked(cluster)
-    sketch = sketch_of(cluster, Style(exact, within, decided))
+    if not sketch:
+        decided = node_groups.value if node_groups else _asked(cluster)
+        sketch = sketch_of(cluster, Style(exact, within, decided))
     if output is None:
         say(sketch.removesuffix("\n"))
     else:
@@ -145,6 +151,17 @@ def _asked(cluster: Cluster) -> str:
     effect = "is only a warning" if has_others else "is an error"
     tell(f"nodeGroups: {chosen.value}; a pod that no node of these groups can run {effect}")
     return chosen.value
+
+
+def _of_talos(file: str | None, node_groups: str) -> str:
+    """Return the sketch of machine configurations of Talos; empty for other files. Raises ClusterError."""
+    if file is None or file == "-" or file.partition(":")[0] == LIVE or not os.path.lexists(file):
+        return ""
+    try:
+        found = small_contents(file)
+    except OSError:
+        return ""  # whoever reads it as a cluster reports the error
+    return talos_sketch(found, file, node_groups) if found else ""
 
 
 def _cluster(file: str | None) -> Cluster:

@@ -11,11 +11,13 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.custom.chart_values import Values
 from kubesched_lint.custom.derive import UnreadableError
 from kubesched_lint.custom.limits import MOST_PARTS
 from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.sources.manifests.document import Move
 
 _KINDS = {
@@ -43,8 +45,8 @@ class Chart(Struct, frozen=True):
 
     pod: tuple[str, ...]
     container: tuple[str, ...]
-    passes_all: bool = False
-    """Whether the version may know further options of pods: it is newer than the card."""
+    is_newer: bool = False
+    """Whether the version is newer than the card: it may know further options of pods, and is read like 5.3."""
 
 
 def objects_of(values: Values, chart: Chart) -> Iterator[Plain]:
@@ -116,6 +118,9 @@ class _Reading:
         plain = Plain({"apiVersion": api, "kind": title, "metadata": meta, "spec": {}})
         self._moved(plain, (), at)
         own = _labels(self._app, self._values.release, name)
+        if self._chart.is_newer:
+            more: Path = (*at, "extraSelectorLabels")
+            own |= self._values.filled(_mapping(values.get("extraSelectorLabels")), more) or {}
         inner: Path = ("spec", "jobTemplate", "spec") if kind == "cronjob" else ("spec",)
         spec = plain.value["spec"]
         if kind == "cronjob":
@@ -139,17 +144,21 @@ class _Reading:
 
     def _scaled(self, plain: Plain, values: Mapping[str, Any], kind: str, at: Path) -> None:
         spec = plain.value["spec"]
-        if "replicas" not in values:
+        is_scaled = self._chart.is_newer and bool(values.get("horizontalPodAutoscaler"))
+        if "replicas" not in values and not is_scaled:
             spec["replicas"] = 1
-        self._passed(plain, ("spec", "replicas"), values.get("replicas"), (*at, "replicas"))
+        if not is_scaled:
+            self._passed(plain, ("spec", "replicas"), values.get("replicas"), (*at, "replicas"))
         rolling = _mapping(values.get("rollingUpdate"))
         if kind == "deployment":
             spec["strategy"] = {"type": values.get("strategy") or "Recreate"}
             self._moved(plain, ("spec", "strategy", "type"), (*at, "strategy"))
             for ours, theirs in (("unavailable", "maxUnavailable"), ("surge", "maxSurge")):
-                if spec["strategy"]["type"] == "RollingUpdate" and rolling.get(ours):
+                key = theirs if self._chart.is_newer and theirs in rolling else ours
+                is_given = key in rolling if self._chart.is_newer else bool(rolling.get(key))
+                if spec["strategy"]["type"] == "RollingUpdate" and is_given:
                     where: Path = ("spec", "strategy", "rollingUpdate", theirs)
-                    self._passed(plain, where, rolling[ours], (*at, "rollingUpdate", ours))
+                    self._passed(plain, where, rolling[key], (*at, "rollingUpdate", key))
             return
         own = _mapping(values.get("statefulset"))
         spec["podManagementPolicy"] = own.get("podManagementPolicy") or "OrderedReady"
@@ -169,14 +178,28 @@ class _Reading:
         merges = self._all.get("defaultPodOptionsStrategy") == "merge"
         shared = _mapping(self._global.get("labels")) if self._global.get("propagateGlobalMetadataToPods") else {}
         labels = {**shared, **_mapping(defaults.get("labels")), **_mapping(pod.get("labels"))}
-        filled = self._values.filled(labels, (*at, "pod", "labels"))
-        self._put(plain, (*to, "metadata", "labels"), {**own, **(filled or {})})
+        if self._chart.is_newer:
+            labels = {**shared, **_mapping(_option("labels", defaults, pod, merges)[0])}
+        filled = self._values.filled(labels, (*at, "pod", "labels")) or {}
+        self._put(plain, (*to, "metadata", "labels"), {**own, **filled, **(own if self._chart.is_newer else {})})
         known = dict.fromkeys(self._chart.pod)
-        known |= dict.fromkeys((*defaults, *pod) if self._chart.passes_all else ())
+        known |= dict.fromkeys((*defaults, *pod) if self._chart.is_newer else ())
         for option in known.keys() - {"labels", "annotations"}:
             value, is_own = _option(option, defaults, pod, merges)
             source: Path = (*at, "pod", option) if is_own else ("defaultPodOptions", option)
             self._passed(plain, (*to, "spec", option), value, source)
+            if value is None and option not in pod and option not in defaults:  # here it may be added
+                own_option: Path = ("spec", "values", *at, "pod", option)
+                plain.moves.setdefault(
+                    (*to, "spec", option), Move((*to, "spec", option), self._values.document, own_option)
+                )
+        if self._chart.is_newer:
+            spread = _mapping(value_at(plain.value, (*to, "spec"))).get("topologySpreadConstraints")
+            selected = [
+                {"labelSelector": {"matchLabels": own}, **one} for one in _list(spread) if isinstance(one, dict)
+            ]
+            if selected:
+                self._put(plain, (*to, "spec", "topologySpreadConstraints"), selected)
         if is_job and not pod.get("restartPolicy"):
             self._put(plain, (*to, "spec", "restartPolicy"), "Never")
         for key in ("initContainers", "containers"):
@@ -237,7 +260,7 @@ class _Reading:
         if kind == "custom":
             spec = self._values.filled(_mapping(item.get("volumeSpec")), (*at, "volumeSpec"))
             return spec if isinstance(spec, dict) else None
-        fields = _VOLUMES.get(str(kind))
+        fields = _VOLUMES.get(str(kind)) or (_NEWER_VOLUMES.get(str(kind)) if self._chart.is_newer else None)
         if fields is None:
             raise UnreadableError(f"persistence.{name}.type is {kind}")
         return {str(kind): fields(item)}
@@ -268,9 +291,11 @@ class _Reading:
             self._moved(plain, to, at)
 
     def _moved(self, plain: Plain, to: Path, at: Path) -> None:
+        """Say where a field comes from; it can be changed there only if the same stands there."""
         move = self._values.move(to, at)
         if move is not None:
-            plain.moves.setdefault(to, move)
+            is_same = self._values.plain_at(at) == value_at(plain.value, to)
+            plain.moves.setdefault(to, replace(move, is_exact=move.is_exact and is_same))
 
     @staticmethod
     def _put(plain: Plain, to: Path, value: Any) -> None:
@@ -365,6 +390,26 @@ _VOLUMES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "configMap": lambda item: {},
     "secret": lambda item: {},
 }
+
+
+_NEWER_VOLUMES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "ephemeral": lambda item: {"volumeClaimTemplate": {"spec": _claim(item)}},
+    "image": lambda item: {"reference": str(item.get("image"))},
+}
+
+
+def is_of_author(address: str) -> bool:
+    """Return whether the repository of a chart is bjw-s' own or a mirror of it; True if nobody knows the address."""
+    return not address or "bjw-s" in address
+
+
+def not_read_in(values: Values) -> str:
+    """Return which part of a controller becomes an object that is not read, in a version newer than the card."""
+    for name, controller in _enabled(values.value.get("controllers")).items():
+        key = next((key for key in ("horizontalPodAutoscaler", "podDisruptionBudget") if controller.get(key)), "")
+        if key:
+            return f"controllers.{name}.{key} is not read"
+    return ""
 
 
 def _cut(name: str) -> str:

@@ -38,6 +38,10 @@ class Values(Struct):
         source = next((number for number, given in reversed(self.sources) if _has(given, at)), None)
         return None if source is None else Move(plain, self.document, ("spec", "valuesFrom", source), is_exact=False)
 
+    def plain_at(self, at: Path) -> Any:
+        """Return the value at a path with the name and the namespace of the release, and its other templates."""
+        return _filled(value_at(self.value, at), {"Name": self.release, "Namespace": self.namespace})
+
     def filled(self, value: Any, at: Path) -> Any:
         """Return a value with the name and the namespace of the release; None if it has any other template."""
         filled = _filled(value, {"Name": self.release, "Namespace": self.namespace})

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.custom._charts import CHARTS
-from kubesched_lint.custom.app_template import Chart, objects_of
+from kubesched_lint.custom.app_template import Chart, is_of_author, not_read_in, objects_of
 from kubesched_lint.custom.blame import Blame, blame_of
 from kubesched_lint.custom.card import EVENTS
 from kubesched_lint.custom.chart_values import Values, values_of
@@ -22,15 +22,18 @@ from kubesched_lint.engine.model.decode.objects import decode_object, is_read
 from kubesched_lint.engine.model.workload import Custom, Workload
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
+from kubesched_lint.sources.charts.lock import Pinned, are_versions, is_one_version, pinned
 from kubesched_lint.sources.charts.rendering import Asked, Made, given_values
 from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
 from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
 from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.loader import documents_of
 
+_LATEST = "*"
+"""The API server's default for the version of a HelmRelease's chart."""
 NO_CARD = "no values card describes its chart"
 ELSEWHERE = "it is installed in another cluster (kubeConfig)"
+SUSPENDED = "it is suspended: Flux installs nothing of it"
 _VERSION = re.compile(r"v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 _REVISION = "pod-template-hash"
 _POST = {"patches", "patchesStrategicMerge", "patchesJson6902", "images"}
@@ -115,21 +118,31 @@ class ReleaseObject(Struct, frozen=True):
         source = self.named(ref)
         if not source:
             return str(ref.get("name") or ""), ""
-        return str(source.get("url") or "").rpartition("/")[2], str(_mapping(source, "ref").get("tag") or "")
+        version = _mapping(source, "ref")  # of several, source-controller takes the first of these
+        return str(source.get("url") or "").rpartition("/")[2], str(version.get("semver") or version.get("tag") or "")
+
+    @property
+    def _source(self) -> Mapping[str, Any]:
+        return _mapping(self.spec, "chartRef") or _mapping(_mapping(_mapping(self.spec, "chart"), "spec"), "sourceRef")
+
+    @property
+    def address(self) -> str:
+        """The address of the repository that has the chart; empty if the set does not tell."""
+        return str(self.named(self._source).get("url") or "")
 
     @property
     def pinned(self) -> Pinned | str:
-        """The version of the chart that it installs; else why nobody can say which that is, or where it is from."""
+        """The version, or range, of the chart that it installs; else why nobody can say which, or where it is from."""
         chart, version = self.chart
-        ref = _mapping(self.spec, "chartRef") or _mapping(_mapping(_mapping(self.spec, "chart"), "spec"), "sourceRef")
-        address = str(self.named(ref).get("url") or "")
+        ref, address = self._source, self.address
         is_of_oci = ref.get("kind") == "OCIRepository"
         if ref.get("kind") not in ("OCIRepository", "HelmRepository"):
             return f"its chart is taken from a {ref.get('kind') or 'source that it does not name'}"
         if not address:
             return f"{ref['kind']} {ref.get('name')}, which has its chart, is not in the set"
-        if not is_one_version(version):
-            return f"{version or 'no version'} is not one version of its chart"
+        version = version or ("" if is_of_oci else _LATEST)
+        if not are_versions(version):
+            return f"{version or 'no version'} is no version of its chart"
         found = pinned(address, "" if is_of_oci else chart, version)
         return found if found.is_sound else f"{found.repository} is no address of charts"
 
@@ -176,6 +189,8 @@ def read_release(
     release = Release(document.kind, one.home, document.name, title, where.path, where.span.line, NO_CARD)
     if one.spec.get("kubeConfig") and document.kind == "HelmRelease":
         return replace(release, why=ELSEWHERE), MadeOf()
+    if one.spec.get("suspend") is True and document.kind == "HelmRelease":
+        return replace(release, why=SUSPENDED), MadeOf()
     card = CHARTS.get(chart) if document.kind == "HelmRelease" else None
     try:
         if made is not None and made.text and reads is not None:
@@ -200,8 +215,13 @@ def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> t
     values = one.values
     is_newer = _numbers(version) > _numbers(last)
     plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
-    why = _why_partly(values, one.spec)
+    why = _why_partly(values, one.spec) or (not_read_in(values) if is_newer else "")
     doubts = [f"the values card describes {chart} up to {last}, and this is {_named(version)}"] if is_newer else []
+    doubts += (
+        [f"its chart is from {one.address}, and the card describes that of bjw-s"]
+        if not is_of_author(one.address)
+        else []
+    )
     doubts += filter(None, (why,))
     made = []
     for each in plain:
@@ -221,7 +241,9 @@ def _rendered(one: ReleaseObject, text: str, reads: Reads, blame: Blame, whys: S
     decoded: list[Decoded] = []
     custom, whole, unread, wrong = list[Document](), list[Document](), list[Unread](), list[str]()
     for entry in documents_of(file, reads):
-        if isinstance(entry, Unread):
+        if isinstance(entry, Unread) and not (entry.kind and entry.api_version):
+            wrong.append("its chart makes YAML without a kind and apiVersion, which nobody can apply")
+        elif isinstance(entry, Unread):
             unread.append(replace(entry, path=one.document.path, line=one.document.span(()).line))
         elif isinstance(entry, InputError):
             wrong.append(f"what its chart makes cannot be read: {entry.message}")
@@ -282,7 +304,7 @@ def _decoded(one: ReleaseObject, source: Document, whys: Sequence[str]) -> Decod
 
 def _numbers(version: str) -> tuple[int, ...]:
     """Return the numbers of a version; those of no version that exists if it is not exact."""
-    match = _VERSION.match(version)
+    match = _VERSION.match(version) if is_one_version(version) else None
     return tuple(map(int, match.groups())) if match else (10**6,)
 
 

@@ -42,7 +42,9 @@ def derived(
 
 
 class Installed(NamedTuple):
-    """A release with what it makes. ``problem``: why no chart at all could be rendered, said with the first release."""
+    """A release with what it makes. ``problem``: why no chart at all could be rendered, said with the first release, or
+    why its archive is refused, said with the first release of that.
+    """
 
     document: Document
     release: Release
@@ -61,12 +63,17 @@ def charted(
     releases = [ReleaseObject(document, namespace, order, known) for order, document in delivered]
     made: Mapping[int, Made] = {}
     problem = None
+    refused = set[str]()
     if kinds.charts is not None:
         made, problem = _rendered(releases, kinds.charts)
     for number, one in enumerate(releases):
         its = made.get(number)
         defaults = _defaults(one, kinds) if its is not None and its.text else ()
         release, found = read_release(one, its, kinds.is_read, defaults)
+        if its is not None and its.is_refused and its.why not in refused:
+            refused.add(its.why)
+            where = one.document.location(("spec", "chart"))
+            problem = problem or InputError(where.path, its.why, where.span.line, where.span.column)
         yield Installed(one.document, release, found, problem)
         problem = None
 
@@ -86,4 +93,5 @@ def _defaults(one: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
     found = one.pinned
     if kinds.charts is None or isinstance(found, str):
         return ()
-    return default_values(kinds.charts.folder, kinds.charts.locked().get(found, ""))
+    locked = kinds.charts.locked().get(found)
+    return default_values(kinds.charts.folder, locked.sha256) if locked else ()

@@ -112,6 +112,7 @@ _OF_DELIVERY = {
     **{kind: f"{group}/" for kind, group in RELEASES.items()},
     "Application": "argoproj.io/",
     "ApplicationSet": "argoproj.io/",
+    "ResourceSet": "fluxcd.controlplane.io/",
 }
 """Kinds whose controllers apply charts and folders from elsewhere → the beginning of their apiVersion."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 import tarfile
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesched_lint.limits import LARGEST_OUTPUT
-from kubesched_lint.sources.charts.archive import ArchiveError, unpacked
 from kubesched_lint.sources.charts.folder import archive, keep
+from kubesched_lint.sources.manifests.chart_archive import ArchiveError, chart_in
+from kubesched_lint.sources.manifests.limits import MOST_FILES
 from tests.charts.packing import SCHEMA, WEB, packed
 
 
@@ -33,17 +33,27 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
     return found
 
 
-def test_a_chart_is_unpacked_without_its_schemas(tmp_path: Path) -> None:
+def read(*members: tuple[tarfile.TarInfo, bytes]) -> dict[str, bytes]:
+    """The files of a chart ``web`` with some members."""
+    return dict(chart_in(tarred((member("web/Chart.yaml"), b"name: web\n"), *members)).files)
+
+
+def test_a_chart_is_read_without_its_schemas() -> None:
     inner = packed({"Chart.yaml": "name: sub\n", "values.schema.json": SCHEMA}, "sub")
     files = {**WEB, "values.schema.json": SCHEMA, "charts/other/values.schema.json": SCHEMA}
     out = tarred(
         *((member(f"web/{name}"), text.encode()) for name, text in files.items()),
         (member("web/charts/sub-1.tgz"), inner),
     )
-    chart = unpacked(out, str(tmp_path / "chart"))
-    assert os.path.basename(chart) == "web"
-    found = sorted(str(path.relative_to(chart)) for path in Path(chart).rglob("*") if path.is_file())
-    assert found == ["Chart.yaml", "charts/sub/Chart.yaml", "templates/web.yaml", "values.yaml"]
+    chart = chart_in(out)
+    assert chart.folder == "web"
+    assert sorted(chart.files) == ["Chart.yaml", "charts/sub-1/Chart.yaml", "templates/web.yaml", "values.yaml"]
+    assert chart_in(chart.packed()).files == chart.files
+    assert sorted(chart_in(out, frozenset({"values.yaml", "Chart.yaml"})).files) == [
+        "Chart.yaml",
+        "charts/sub-1/Chart.yaml",
+        "values.yaml",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -57,48 +67,106 @@ def test_a_chart_is_unpacked_without_its_schemas(tmp_path: Path) -> None:
         ("web/hard", tarfile.LNKTYPE, "web/Chart.yaml", "no regular file"),
         ("web/pipe", tarfile.FIFOTYPE, "", "no regular file"),
         ("web/device", tarfile.CHRTYPE, "", "no regular file"),
+        ("web/disk", tarfile.BLKTYPE, "", "no regular file"),
         ("web/Chart.yaml", tarfile.REGTYPE, "", "in it twice"),
+        ("web/./Chart.yaml", tarfile.REGTYPE, "", "in it twice"),
+        ("Chart.yaml", tarfile.REGTYPE, "", "outside the folder of the chart"),
+        ("web/\x1b[31m\n../x/..", tarfile.REGTYPE, "", r"'web/\\x1b\[31m\\n../x/..' leads out of it"),
     ],
 )
-def test_what_leads_elsewhere_is_refused(tmp_path: Path, name: str, kind: bytes, link: str, why: str) -> None:
-    out = tarred((member("web/Chart.yaml"), b"name: web\n"), (member(name, kind, link), b"x"))
+def test_what_leads_elsewhere_is_refused(name: str, kind: bytes, link: str, why: str) -> None:
     with pytest.raises(ArchiveError, match=why):
-        unpacked(out, str(tmp_path / "chart"))
-    assert {path.name for path in tmp_path.rglob("*")} <= {"chart", "web", "Chart.yaml"}
+        read((member(name, kind, link), b"x"))
+    inner = tarred((member(name, kind, link), b"x"), (member("web/Chart.yaml"), b"name: web\n"))
+    with pytest.raises(ArchiveError, match=why):
+        read((member("web/charts/a.tgz"), inner))
 
 
-def test_a_few_bytes_that_become_many_are_refused(tmp_path: Path) -> None:
-    zeros = io.BytesIO()
-    with gzip.GzipFile(fileobj=zeros, mode="wb") as out:
-        for _ in range(2 * (LARGEST_OUTPUT >> 20) + 1):
-            out.write(bytes(1 << 20))
-    with pytest.raises(ArchiveError, match="it becomes more than 128 MiB"):
-        unpacked(zeros.getvalue(), str(tmp_path / "chart"))
+def test_files_are_those_that_helm_takes_from_an_archive() -> None:
+    """It keeps the names as they are: what a disk would join or hide is still there, whatever the outermost folder."""
+    deep = "a/" * 1_500
+    found = read(
+        (member("web/chart.yaml"), b"other"),
+        (member("other/templates/a.yaml"), b"a"),
+        (member("web/.helmignore"), b"templates/"),
+        (member(f"web/{deep}b"), b"b"),
+        (member("web/a"), b"a file and a folder"),
+        (member(f"web/{'x' * 300}"), b"long"),
+    )
+    assert found["chart.yaml"] == b"other"
+    assert found["templates/a.yaml"] == b"a"
+    assert len(found) == 7
+    inner = packed({"Chart.yaml": "name: a\n", "templates/a.yaml": "a"}, "a")
+    kept = ("files/charts/a.tgz", "templates/charts/a.tgz", "charts/a.tar.gz", "charts/b/more/charts/a.tgz")
+    found = read(*((member(f"web/{path}"), inner) for path in (*kept, "charts/a.tgz", "charts/a-2.tgz")))
+    assert {path for path, data in found.items() if data == inner} == set(kept)
+    assert found["charts/a/templates/a.yaml"] == found["charts/a-2/templates/a.yaml"] == b"a"
 
 
-def test_archives_inside_archives_end_somewhere(tmp_path: Path) -> None:
+def _zeros(size: int) -> bytes:
+    """An archive whose end is followed by zeros, of several MiB."""
+    out = io.BytesIO()
+    with gzip.GzipFile(fileobj=out, mode="wb") as file:
+        file.write(gzip.decompress(packed({"Chart.yaml": "name: a\n"}, "a")))
+        for _ in range(size):
+            file.write(bytes(1 << 20))
+    return out.getvalue()
+
+
+def test_a_few_bytes_that_become_many_are_refused() -> None:
+    with pytest.raises(ArchiveError, match="it becomes more than 64 MiB"):
+        chart_in(_zeros(LARGEST_OUTPUT >> 20))
+
+
+@pytest.mark.parametrize("below", ["charts", "charts/a/charts"])
+def test_archives_inside_share_the_bytes_of_the_whole(below: str) -> None:
+    inner = _zeros(10)
+    with pytest.raises(ArchiveError, match="it becomes more than 64 MiB"):
+        read(*((member(f"web/{below}/s{number}.tgz"), inner) for number in range(7)))
+
+
+def test_archives_inside_share_the_files_of_the_whole() -> None:
+    one, each = 400, MOST_FILES // 40
+    files = [tarred(*((member(f"s{sub}/f{number}"), b"") for number in range(each))) for sub in range(3)]
+    schemas = tarred(*((member(f"s/{number}/values.schema.json"), b"") for number in range(MOST_FILES // 2)))
+    assert len(read(*((member(f"web/charts/s{n}.tgz"), data) for n, data in enumerate(files)))) == 3 * each + 1
+    with pytest.raises(ArchiveError, match="it has more than 20,000 files"):
+        read(*((member(f"web/charts/s{number}.tgz"), schemas) for number in range(one)))
+
+
+def test_archives_inside_archives_end_somewhere() -> None:
     inner = packed({"Chart.yaml": "name: a\n"}, "a")
     for _ in range(6):
         inner = tarred((member("a/Chart.yaml"), b"name: a\n"), (member("a/charts/a.tgz"), inner))
     with pytest.raises(ArchiveError, match="in 4 others"):
-        unpacked(inner, str(tmp_path / "chart"))
+        chart_in(inner)
+
+
+def test_a_file_that_only_claims_to_be_large_is_refused() -> None:
+    sparse = tarfile.TarInfo("web/sparse")
+    sizes = {"GNU.sparse.major": "1", "GNU.sparse.minor": "0", "GNU.sparse.name": "x", "GNU.sparse.realsize": "1" * 12}
+    sparse.pax_headers, sparse.size = sizes, 512
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(sparse, io.BytesIO(b"1\n0\n512\n".ljust(512, b"\0")))
+    with pytest.raises(ArchiveError, match="no regular file"):
+        chart_in(gzip.compress(out.getvalue()))
 
 
 @pytest.mark.parametrize("data", [b"", b"x", gzip.compress(b"x"), packed({"values.yaml": ""}), packed(WEB)[:-20]])
-def test_what_is_no_chart_is_refused(tmp_path: Path, data: bytes) -> None:
-    (tmp_path / "chart").mkdir()
+def test_what_is_no_chart_is_refused(data: bytes) -> None:
     with pytest.raises(ArchiveError):
-        unpacked(data, str(tmp_path / "chart"))
+        chart_in(data)
 
 
 @given(data=st.binary(max_size=300), at=st.integers(0, 300))
-def test_garbage_makes_no_other_error(tmp_path_factory: pytest.TempPathFactory, data: bytes, at: int) -> None:
+def test_garbage_makes_no_other_error(data: bytes, at: int) -> None:
     whole = packed(WEB)
-    for garbage in (data, whole[:at] + data + whole[at + len(data) :]):
-        folder = tmp_path_factory.mktemp("garbage") / "chart"
-        folder.mkdir()
+    tar = gzip.decompress(whole)
+    inside = gzip.compress(tar[:at] + data + tar[at + len(data) :], mtime=0)
+    for garbage in (data, whole[:at] + data + whole[at + len(data) :], inside):
         try:
-            unpacked(garbage, str(folder))
+            chart_in(garbage)
         except ArchiveError:
             pass
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
+from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, text_of
 from tests.charts.packing import CHART, TEMPLATE, VALUES, needs_helm, packed
 from tests.charts.test_rendered_releases import ADDRESS, SKETCH, SYNC
 from tests.program import called
@@ -74,7 +74,7 @@ def test_a_set_is_what_the_programs_print(seed: int, tmp_path: Path) -> None:
     (repository / ".git").mkdir()
     cache.mkdir(mode=0o700)
     digest = keep(str(cache / "charts"), packed(FILES))
-    (repository / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest)]))
+    (repository / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
     (repository / "kubesched.toml").write_text('kubernetes-version = "1.34"\n[gitops]\nhelm = "cache"\n')
     (repository / "sketch.yaml").write_text(SKETCH)
     meta = {"namespace": "shop"}

@@ -19,7 +19,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.charts import rendering
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import Pinned, text_of
+from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts
 from tests.charts.packing import WEB, packed, program
 from tests.custom.record_app_template import NAME, NAMESPACE, RECORDED
@@ -89,7 +89,7 @@ def charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Charts:
     """Charts with app-template in the lock, and a ``helm`` that nobody starts."""
     folder = tmp_path / "charts"
     digest = keep(str(folder), packed(WEB, "app-template"))
-    (tmp_path / "lock").write_text(text_of([(Pinned(ADDRESS, "app-template", "4.1.1"), digest)]))
+    (tmp_path / "lock").write_text(text_of([(Pinned(ADDRESS, "app-template", "4.1.1"), Locked(digest))]))
     monkeypatch.setenv("PATH", str(program(tmp_path / "bin", "exit 1")))
     return Charts(str(tmp_path / "lock"), str(folder))
 

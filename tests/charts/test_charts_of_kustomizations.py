@@ -15,7 +15,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.inflating import charts_of_kustomizations
-from kubesched_lint.sources.charts.lock import Pinned, text_of
+from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts
 from tests.charts.packing import WEB, needs_helm, packed, program
 
@@ -34,7 +34,7 @@ def charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Charts:
     outside.mkdir()
     monkeypatch.chdir(repository)
     digest = keep(str(outside / "charts"), packed(WEB))
-    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest)]))
+    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
     (outside / "out").write_text(MADE)
     script = f'for w; do case $w in *values.json) cat "$w" > {outside}/values;; esac; done\ncat {outside}/out\n'
     monkeypatch.setenv("PATH", f"{program(outside / 'bin', script)}:{os.environ['PATH']}")
@@ -73,7 +73,10 @@ def test_a_chart_is_a_resource_of_its_kustomization(charts: Charts) -> None:
     ("entry", "why"),
     [
         (ENTRY.replace("1.2.3", "1.2.4"), "web 1.2.4 is not in kubesched-charts.lock: kubesched-lint charts pull"),
-        (ENTRY.replace("1.2.3", "1.x"), "1.x is not one version of the chart web"),
+        (
+            ENTRY.replace("1.2.3", "1.x"),
+            "web 1.x is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
         (ENTRY.replace(", releaseName: rel", ""), "web has no releaseName, so that helm draws one"),
         (ENTRY.replace(f", repo: '{ADDRESS}'", ""), "web names no repository"),
         (f"{ENTRY}, skipHooks: true", "skipHooks of web is not read"),

@@ -17,7 +17,7 @@ from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import Pinned, text_of
+from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts
 from kubesched_lint.sources.delivery.entries import applied_files
 from kubesched_lint.sources.manifests.inputs import InputFile
@@ -111,7 +111,7 @@ def charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Charts:
     monkeypatch.chdir(repository)
     write(repository, {".git/HEAD": "", "values.yaml": "a: 1\n", "plain/a.yaml": PLAIN})
     digest = keep(str(outside / "charts"), packed(WEB))
-    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest)]))
+    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
     monkeypatch.setenv("PATH", f"{program(outside / 'bin', f'cat {repository}/plain/a.yaml')}:{os.environ['PATH']}")
     return Charts(str(outside / "lock"), str(outside / "charts"))
 

@@ -8,18 +8,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubesched_lint.sources.charts.lock import LockError, Pinned, is_one_version, locked_in, pinned, text_of
+from kubesched_lint.sources.charts.lock import (
+    Locked,
+    LockError,
+    Pinned,
+    are_versions,
+    is_one_version,
+    locked_in,
+    pinned,
+    text_of,
+)
 
 WEB = Pinned("https://example.com/charts", "web", "1.2.3")
 OCI = Pinned("oci://ghcr.io:443/org/charts", "app", "v4.1.1-rc.1+build")
 
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
-    digests = {WEB: "a" * 64, OCI: "b" * 64}
-    (tmp_path / "lock").write_text(text_of(digests.items()))
-    assert locked_in(str(tmp_path / "lock")) == digests
-    assert text_of(reversed(digests.items())) == text_of(digests.items())
+    ranged = Pinned("https://example.com/charts", "web", ">=1.2, <2 || ~3")
+    charts = {WEB: Locked("a" * 64), OCI: Locked("b" * 64), ranged: Locked("a" * 64, "1.2.3")}
+    (tmp_path / "lock").write_text(text_of(charts.items()))
+    assert locked_in(str(tmp_path / "lock")) == charts
+    assert text_of(reversed(charts.items())) == text_of(charts.items())
     assert locked_in(str(tmp_path / "none")) == {}
+
+
+_HEAD = "[[charts]]\nrepository = 'https://a.b'\nchart = 'a'\n"
 
 
 @pytest.mark.parametrize(
@@ -33,6 +46,15 @@ def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
         "[[charts]]\nrepository = 'https://a.b'\nchart = '../a'\nversion = '1.2.3'\nsha256 = '{digest}'",
         "[[charts]]\nrepository = 'https://a.b'\nchart = '-a'\nversion = '1.2.3'\nsha256 = '{digest}'",
         "[[charts]]\nrepository = 'https://a.b'\nchart = 'a'\nversion = '1.x'\nsha256 = '{digest}'",
+        _HEAD + "version = '1.x'\nresolved = '1'\nsha256 = '{digest}'",
+        _HEAD + "version = '1.x'\nresolved = 1\nsha256 = '{digest}'",
+        _HEAD + "version = '1.0.0'\nresolved = '1.0.0'\nsha256 = '{digest}'",
+        _HEAD + "version = 'latest'\nresolved = '1.0.0'\nsha256 = '{digest}'",
+        "[[charts]]\nrepository = ['x']\nchart = 1979-05-27\nversion = {a = 1}\nsha256 = nan",
+        "charts = [1, 2]",
+        "charts = [[]]",
+        "[charts]\na = 1",
+        "a.b.c = 1",
         "[[charts]]\nrepository = 'https://a.b'\nchart = 'a'\nversion = '1.2.3'\nsha256 = '../../x'",
         "[[charts]]\nrepository = 'https://a.b'\nchart = 'a'\nversion = '1.2.3'\nsha256 = '{digest}'\nmore = 1",
         "\x00",
@@ -63,3 +85,17 @@ def test_an_address_may_end_with_the_chart() -> None:
 @pytest.mark.parametrize("version", ["", "1.2", "1.x", ">=1.2.3", "1.2.3 - 2.0.0", "latest", "1.2.3 || 2", "~1.2.3"])
 def test_a_range_is_not_one_version(version: str) -> None:
     assert not is_one_version(version)
+
+
+@pytest.mark.parametrize(
+    "version", ["*", "1", "v1.2", "1.x", ">=1.2.3 <4-0", "1.2.3 - 2.0.0", "^1 || ~2.1", "!=1.0", "1.2.3"]
+)
+def test_what_helm_takes_for_versions(version: str) -> None:
+    assert are_versions(version)
+
+
+@pytest.mark.parametrize(
+    "version", ["", "latest", "--repo=x", "-1", "1;rm", "1\n2", "{{ x }}", "$(x)", "1 " * 60, "main", "@sha256:0"]
+)
+def test_what_helm_does_not(version: str) -> None:
+    assert not are_versions(version)

@@ -19,12 +19,13 @@ import yaml
 from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.sources.charts import rendering
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import NAME, Pinned, text_of
-from kubesched_lint.sources.charts.rendering import Charts
+from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, text_of
+from kubesched_lint.sources.charts.rendering import Asked, Charts, default_values
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.inputs import InputFile
-from tests.charts.packing import SCHEMA, WEB, needs_helm, packed, program
+from tests.charts.packing import CHART, SCHEMA, WEB, needs_helm, packed, program
 from tests.program import called
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
@@ -92,7 +93,7 @@ class Repository:
     def locks(self, data: bytes, digest: str = "") -> str:
         self.cache.mkdir(mode=0o700, exist_ok=True)
         found = keep(str(self.cache / "charts"), data)
-        (self.folder / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest or found)]))
+        (self.folder / NAME).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest or found))]))
         return found
 
     def prints(self, text: str, more: str = "") -> None:
@@ -187,7 +188,17 @@ def test_without_the_setting_nothing_is_rendered(repository: Repository) -> None
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ("version: 1.2.3", 'version: "1.x"', "1.x is not one version of its chart"),
+        (
+            "version: 1.2.3",
+            'version: "1.x"',
+            "web 1.x is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
+        (
+            "version: 1.2.3, ",
+            "",
+            "web * is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
+        ("version: 1.2.3", "version: main", "main is no version of its chart"),
         ("name: charts}}", "name: others}}", "HelmRepository others, which has its chart, is not in the set"),
         ("kind: HelmRepository, ", "kind: GitRepository, ", "its chart is taken from a GitRepository"),
         ("url: https", "url: file", "file://example.com/charts is no address of charts"),
@@ -263,6 +274,95 @@ def test_another_archive_than_locked_is_not_rendered(repository: Repository) -> 
     (repository.cache / "charts" / f"{digest}.tgz").write_bytes(packed({**WEB, "more": ""}))
     assert repository.reasons() == ["web 1.2.3 is locked, and its archive is not here: kubesched-lint charts pull"]
     assert not (repository.folder / "started").exists()
+
+
+def test_a_refused_archive_is_one_error_and_the_rest_is_checked(repository: Repository) -> None:
+    repository.locks(packed({**WEB, "../\x1b[31m\nevil": ""}))
+    repository.prints(RENDERED, "touch started")
+    second = RELEASE.replace("ADDRESS", ADDRESS).partition("---\n")[2].replace("name: web,", "name: web2,")
+    repository.release(f"{RELEASE.replace('ADDRESS', ADDRESS)}---\n{second}---\n{RENDERED}")
+    done = repository.run("lint")
+    assert done.returncode == 2
+    line = line_of(RELEASE, "spec: {chart: web")
+    why = r"the archive of web 1.2.3 is refused: 'web/../\x1b[31m\nevil' leads out of it"
+    assert done.stdout.count(why) == 1
+    assert f"error: {why}\n  --> cluster/release.yaml:{line}:5\n" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    assert "error[nodeselector-matches-nothing]" in done.stdout
+    assert not (repository.folder / "started").exists()
+    assert len(repository.reasons()) == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("head -c 70000000 /dev/zero | tr '\\0' x", "web 1.2.3: helm template writes more than 64 MiB"),
+        ("head -c 20000000 /dev/zero | tr '\\0' x", "its chart makes YAML without a kind and apiVersion"),
+        ("echo 'kind: Deployment'", "its chart makes YAML without a kind and apiVersion"),
+        ("head -c 9000000 /dev/zero | tr '\\0' x >&2; exit 1", "web 1.2.3: helm template: "),
+        ("printf 'Error: \\033[31m\\nevil' >&2; exit 1", "web 1.2.3: helm template: "),
+        ("printf 'a: \\033'", "what its chart makes cannot be read: "),
+        ("kill -9 $$", "web 1.2.3: helm template: ended with -9 and no message"),
+    ],
+)
+def test_what_helm_prints_does_no_harm(repository: Repository, script: str, why: str) -> None:
+    repository.locks(packed(WEB))
+    repository.prints("", f"{script}; exit 0")
+    (found,) = repository.reasons()
+    assert found.startswith(why)
+    assert len(found) < 600
+    done = repository.run("lint", "-v")
+    assert "\x1b" not in done.stdout + done.stderr
+    assert done.returncode == 2  # no workload was read
+
+
+def test_a_chart_that_hangs_costs_one_limit(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED, f"echo x >> {repository.folder}/started; sleep 60")
+    monkeypatch.setenv("PATH", f"{repository.bin}:{os.environ['PATH']}")
+    monkeypatch.setattr(rendering, "render", partial(rendering.render, timeout=0.5))
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    many = [Asked(Pinned(ADDRESS, "web", "1.2.3"), f"r{number}", "shop", "{}") for number in range(20)]
+    whys = [made.why for made in charts.made(many)]
+    assert whys[0] == "web 1.2.3: helm template took longer than 0.5 seconds and was stopped"
+    assert whys[-1] == "web 1.2.3: helm template took too long for another release of the chart"
+    assert len((repository.folder / "started").read_text().split()) <= (os.cpu_count() or 1) + 1
+
+
+@pytest.mark.parametrize("link", ["cache", "cache/charts"])
+def test_a_folder_of_archives_that_is_a_link_is_not_read(repository: Repository, link: str) -> None:
+    repository.locks(packed(WEB))
+    repository.prints(RENDERED)
+    place = repository.folder / link
+    place.rename(repository.folder / "elsewhere")
+    place.symlink_to(repository.folder / "elsewhere")
+    is_users = link == "cache"  # the user names the cache; the folder in it is ours
+    assert (repository.reasons() == []) == is_users
+
+
+@needs_helm
+def test_helm_gets_what_it_would_take_from_the_archive(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``.helmignore`` counts where a chart is packed, a schema refers to the network, and a packed subchart is read."""
+    inner = {"Chart.yaml": CHART.format(name="sub", version="1.0.0"), "templates/s.yaml": WEB["templates/web.yaml"]}
+    inner |= {"values.yaml": WEB["values.yaml"].replace("high", "highest"), "values.schema.json": SCHEMA}
+    more = {".helmignore": "templates/\ncharts/\n", "templates/.hidden.yaml": WEB["templates/web.yaml"]}
+    parent = {**WEB, **more, **{f"charts/other/{path}": text for path, text in inner.items()}}
+    repository.locks(packed({**parent, "values.schema.json": SCHEMA}))
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    asked = Asked(Pinned(ADDRESS, "web", "1.2.3"), "web", "shop", "{}")
+    (made,) = charts.made([asked])
+    assert made.why == ""
+    sources = [line.removeprefix("# Source: ") for line in made.text.splitlines() if line.startswith("# Source: ")]
+    assert sorted(sources) == [
+        "web/charts/sub/templates/s.yaml",
+        "web/templates/.hidden.yaml",
+        "web/templates/web.yaml",
+    ]
+    defaults = default_values(charts.folder, charts.locked()[asked.chart].sha256)
+    assert [(at, path) for at, path, _ in defaults] == [
+        (("sub",), "web/charts/other/values.yaml"),
+        ((), "web/values.yaml"),
+    ]
 
 
 def test_a_broken_lock_is_one_error(repository: Repository) -> None:
@@ -341,11 +441,19 @@ def served(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-def publish(folder: Path, data: bytes) -> None:
+def publish(folder: Path, *charts: bytes) -> None:
+    """Serve charts as the versions 1.2.3, 1.3.0 and 2.0.0 of one."""
     folder.mkdir(exist_ok=True)
-    (folder / "web-1.2.3.tgz").write_bytes(data)
-    entry = {"apiVersion": "v2", "name": "web", "version": "1.2.3", "urls": ["web-1.2.3.tgz"]}
-    (folder / "index.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "entries": {"web": [entry]}}))
+    entries = []
+    for data, version in zip(charts, ("1.2.3", "1.3.0", "2.0.0"), strict=False):
+        (folder / f"web-{version}.tgz").write_bytes(data)
+        entries.append({"apiVersion": "v2", "name": "web", "version": version, "urls": [f"web-{version}.tgz"]})
+    (folder / "index.yaml").write_text(yaml.safe_dump({"apiVersion": "v1", "entries": {"web": entries}}))
+
+
+def version(number: str, priority: str) -> bytes:
+    values = WEB["values.yaml"].replace("high", priority)
+    return packed({**WEB, "Chart.yaml": CHART.format(name="web", version=number), "values.yaml": values})
 
 
 @needs_helm
@@ -381,11 +489,50 @@ def test_another_archive_under_a_locked_version_is_refused(repository: Repositor
 @needs_helm
 def test_what_cannot_be_pulled_is_said(repository: Repository, tmp_path: Path) -> None:
     publish(tmp_path / "served", packed(WEB))
-    ranged = RELEASE.partition("---\n")[2].replace("name: web,", "name: ranged,").replace("1.2.3", '">=1"')
+    ranged = RELEASE.partition("---\n")[2].replace("name: web,", "name: ranged,").replace("1.2.3", "main")
     with served(tmp_path / "served") as address:
         text = RELEASE.replace("1.2.3", "9.9.9").replace("ADDRESS", address)
         repository.release(f"{text}---\n{ranged}")
         done = repository.run("charts", "pull")
     assert done.returncode == 2
     assert "error: web 9.9.9: helm pull: " in done.stderr
-    assert "HelmRelease ranged: not pulled: >=1 is not one version of its chart" in done.stdout
+    assert "HelmRelease ranged: not pulled: main is no version of its chart" in done.stdout
+
+
+@needs_helm
+@pytest.mark.parametrize("wanted", ["1.2.3", "1.x"])
+def test_an_archive_that_is_refused_is_not_locked(repository: Repository, tmp_path: Path, wanted: str) -> None:
+    publish(tmp_path / "served", packed({**WEB, "templates/../../evil": ""}))
+    with served(tmp_path / "served") as address:
+        repository.release(RELEASE.replace("ADDRESS", address).replace("1.2.3", wanted))
+        done = repository.run("charts", "pull")
+    assert done.returncode == 2
+    assert f"error: web {wanted}: " in done.stderr
+    assert "0 charts locked, 1 failed" in done.stdout
+
+
+@needs_helm
+def test_the_lock_pins_what_a_range_means(repository: Repository, tmp_path: Path) -> None:
+    first, second, third = version("1.2.3", "one"), version("1.3.0", "two"), version("2.0.0", "three")
+    publish(tmp_path / "served", first)
+    with served(tmp_path / "served") as address:
+        text = RELEASE.replace("ADDRESS", address).replace("1.2.3", '">=1.2 <2"')
+        latest = text.partition("---\n")[2].replace("name: web,", "name: latest,").replace('version: ">=1.2 <2", ', "")
+        repository.release(text)
+        assert repository.reasons() == [
+            "web >=1.2 <2 is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull"
+        ]
+        assert repository.run("charts", "pull").stdout.startswith("web >=1.2 <2: pulled 1.2.3\n")
+        assert "no PriorityClass with name one" in repository.run("lint").stdout
+        publish(tmp_path / "served", first, second, third)
+        assert "no PriorityClass with name one" in repository.run("lint").stdout
+        assert repository.run("charts", "pull").stdout.startswith("web >=1.2 <2: pulled 1.3.0\n")
+        assert repository.run("charts", "pull").stdout.startswith("web >=1.2 <2: unchanged 1.3.0\n")
+        repository.release(f"{text}---\n{latest}")
+        assert repository.run("charts", "pull").stdout.startswith("web *: pulled 2.0.0\nweb >=1.2 <2: unchanged")
+        found = repository.run("lint").stdout
+        assert ("no PriorityClass with name two" in found, "no PriorityClass with name three" in found) == (True, True)
+        publish(tmp_path / "served", first, version("1.3.0", "other"))
+        done = repository.run("charts", "pull")
+    assert done.returncode == 2
+    assert "error: web >=1.2 <2: another archive than locked: " in done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kubesched_lint.commands.lint.run import Request, check, entries_of
 from kubesched_lint.custom._charts import CHARTS
@@ -147,6 +148,9 @@ def test_findings_stand_at_the_value(tmp_path: Path) -> None:
     [
         ("VERSION", "5.0.0"),
         ("VERSION", "4.x"),
+        ("VERSION", '"4.1.1 || 5"'),
+        ("VERSION", "4.1.1 - 6"),
+        (", version: VERSION", ""),
         ("priorityClassName: high", "tolerations: [{key: '{{ .Values.key }}'}]"),
         ("  values:\n", "  valuesFrom: [{kind: Secret, name: s}]\n  values:\n"),
         ("  values:\n", "  postRenderers: [{kustomize: {}}]\n  values:\n"),
@@ -173,6 +177,73 @@ def test_what_is_not_known_makes_no_error(tmp_path: Path, old: str, new: str) ->
 def test_a_release_says_why_it_is_not_read(old: str, new: str, why: str) -> None:
     (release,) = read(RELEASE.replace(old, new).replace("VERSION", "4.1.1")).releases
     assert (release.why, release.namespace, release.name) == (why, "shop", "web")
+
+
+NEWER = """\
+controllers:
+  main:
+    replicas: 4
+    strategy: RollingUpdate
+    rollingUpdate: {maxUnavailable: 0, surge: 2, maxSurge: 1}
+    extraSelectorLabels: {tier: "{{ .Release.Name }}"}
+    pod:
+      labels: {own: a, tier: none}
+      schedulingGates: [{name: wait}]
+      topologySpreadConstraints:
+      - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule}
+      - {maxSkew: 1, topologyKey: host, whenUnsatisfiable: DoNotSchedule, labelSelector: {}}
+    containers: {app: {image: x}}
+defaultPodOptions: {labels: {default: b}}
+persistence:
+  scratch: {type: ephemeral, accessMode: ReadWriteOnce, size: 1Gi, storageClass: fast}
+  files: {type: image, image: {repository: x, tag: y}}
+"""
+
+
+def newer(text: str) -> dict[str, Any]:
+    """What 5.3 makes of values, as its templates say."""
+    value = yaml.safe_load(text)
+    document = Document("r.yaml", 0, "HelmRelease", "v2", Text("", {"spec": {"values": value}}), 1)
+    chart = Chart(CHART.pod, CHART.container, is_newer=True)
+    (made,) = objects_of(Values(document, "web", "shop", value), chart)
+    return made.value
+
+
+def test_a_newer_version_is_read_as_the_templates_of_5_3_are() -> None:
+    spec = newer(NEWER)["spec"]
+    own = {
+        **{f"app.kubernetes.io/{key}": "web" for key in ("instance", "name")},
+        "app.kubernetes.io/controller": "main",
+    }
+    own |= {"tier": "web"}
+    assert spec["selector"] == {"matchLabels": own}
+    assert spec["strategy"]["rollingUpdate"] == {"maxUnavailable": 0, "maxSurge": 1}
+    pod = spec["template"]["spec"]
+    assert spec["template"]["metadata"]["labels"] == {**own, "own": "a"}
+    assert [one["labelSelector"] for one in pod["topologySpreadConstraints"]] == [{"matchLabels": own}, {}]
+    assert pod["schedulingGates"] == [{"name": "wait"}]
+    claim, image = {one["name"]: one for one in pod["volumes"]}["scratch"], pod["volumes"][0]
+    assert claim["ephemeral"]["volumeClaimTemplate"]["spec"]["storageClassName"] == "fast"
+    assert "image" in image
+    assert "replicas" not in newer(NEWER.replace("replicas: 4", "horizontalPodAutoscaler: {maxReplicas: 9}"))["spec"]
+
+
+@pytest.mark.parametrize("key", ["horizontalPodAutoscaler", "podDisruptionBudget"])
+def test_objects_of_a_newer_version_that_are_not_read_are_said(key: str) -> None:
+    text = RELEASE.replace("replicas: 4", f"replicas: 4\n        {key}: {{maxReplicas: 9, minAvailable: 1}}")
+    (release,) = read(text.replace("VERSION", "5.3.0")).releases
+    assert release.why == f"controllers.main.{key} is not read"
+    assert read(text.replace("VERSION", "4.1.1")).releases[0].why == ""
+
+
+def test_a_newer_version_has_no_finding_about_a_selector_that_the_chart_sets(tmp_path: Path) -> None:
+    spread = "{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}"
+    text = RELEASE.partition("          affinity:")[0] + f"          topologySpreadConstraints: [{spread}]\n"
+    text += "        containers: {app: {image: web, resources: {requests: {cpu: 100m}}}}\n"
+    found = {version: lint(tmp_path, text.replace("VERSION", version)).findings for version in ("4.1.1", "5.1.0")}
+    rules = {version: {finding.rule for finding in several} for version, several in found.items()}
+    assert "spread-selector-noop" in rules["4.1.1"] - rules["5.1.0"]
+    assert all(finding.severity.word != "error" for finding in found["5.1.0"])
 
 
 def test_many_containers_that_wait_for_each_other_are_ordered_at_once() -> None:

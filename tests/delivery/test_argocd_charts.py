@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.charts.folder import keep
-from kubesched_lint.sources.charts.lock import Pinned, text_of
+from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts
 from kubesched_lint.sources.delivery.entries import applied_files, charts_of_applications, repository_of
 from tests.charts.packing import TEMPLATE, VALUES, WEB, needs_helm, packed, program
@@ -39,7 +40,7 @@ def charts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Charts:
     outside = tmp_path.parent / f"{tmp_path.name}-outside"
     outside.mkdir()
     digest = keep(str(outside / "charts"), packed(WEB))
-    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), digest)]))
+    (outside / "lock").write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
     (outside / "out").write_text(DEPLOYMENT)
     script = f'echo "$@" > {outside}/words; for w; do case $w in *values.json) cat "$w" > {outside}/values;; esac; done'
     folder = program(outside / "bin", f"{script}\ncat {outside}/out\n")
@@ -94,7 +95,11 @@ def test_values_of_another_source_are_files_of_this_repository(charts: Charts) -
 @pytest.mark.parametrize(
     ("source", "why"),
     [
-        (REMOTE.replace("1.2.3", "1.*"), "1.* is not one version of the chart web"),
+        (
+            REMOTE.replace("1.2.3", "1.*"),
+            "web 1.* is a range, and kubesched-charts.lock has no version for it: kubesched-lint charts pull",
+        ),
+        (REMOTE.replace("1.2.3", "main"), "main is no version of the chart web"),
         (REMOTE.replace("1.2.3", "1.2.4"), "web 1.2.4 is not in kubesched-charts.lock: kubesched-lint charts pull"),
         (f"{REMOTE}, helm: {{valueFiles: [values-prod.yaml]}}", "values-prod.yaml is a file of the chart"),
         (f"{REMOTE}, helm: {{valueFiles: [$other/a.yaml]}}", "$other/a.yaml is in another repository"),
@@ -135,7 +140,8 @@ def test_the_charts_to_pull_are_those_of_applications_too(charts: Charts) -> Non
     text = "".join(application(f"a{number}", f"{{{source}}}") for number, source in enumerate(sources))
     write(Path(), {"argo/web.yaml": text})
     found = charts_of_applications(repository_of("."))
-    assert found == (Pinned(ADDRESS, "web", "1.2.3"), Pinned("oci://ghcr.io/org/charts", "app", "2.0.0"))
+    ranged = Pinned(ADDRESS, "web", "1.*")
+    assert found == (Pinned(ADDRESS, "web", "1.2.3"), ranged, Pinned("oci://ghcr.io/org/charts", "app", "2.0.0"))
 
 
 @needs_helm
@@ -153,6 +159,56 @@ def test_a_chart_of_the_repository_is_rendered_with_its_value_files(
     assert web.source.path == "charts/web/templates/web.yaml (rendered)"
     assert yaml.safe_load(VALUES)["replicaCount"] == 3
     assert "replicaCount" in TEMPLATE
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("$mine/../../etc/passwd", "leads out of the repository"),
+        ("$mine/../outside/../../../etc/passwd", "leads out of the repository"),
+        ("$mine/linked.yaml", "a link that leads out of the repository: it is not read"),
+        ("$mine/folder/values.yaml", "a link that leads out of the repository: it is not read"),
+        ("$mine/pipe", "not a regular file"),
+        ("$mine/large.yaml", ": larger than 16 MiB"),
+        ('"$mine/a\\0b"', "no name of a file"),
+        ('"$mine/\\u001b[31m\\nx"', "does not exist"),
+    ],
+)
+def test_values_outside_the_repository_are_not_read(charts: Charts, name: str, why: str) -> None:
+    outside = Path(charts.lock).parent
+    (outside / "values.yaml").write_text("replicaCount: 9\n")
+    Path("linked.yaml").symlink_to(outside / "values.yaml")
+    Path("folder").symlink_to(outside)
+    os.mkfifo("pipe")
+    Path("large.yaml").write_text("a: " + "x" * (16 << 20))
+    sources = f"  sources:\n  - {{{REMOTE}, helm: {{valueFiles: [{name}]}}}}\n  - {{repoURL: '{OWN}', ref: mine}}\n"
+    found = read(charts, argo__web=application("web", "{}").replace("  source: {}\n", sources))
+    (skipped,) = found.skipped
+    assert why in skipped.reason
+    assert not (outside / "words").exists()
+    assert names(found) == ["default/web"]
+
+
+def test_a_refused_archive_is_one_error(charts: Charts) -> None:
+    digest = keep(charts.folder, packed({**WEB, "../evil": ""}))
+    Path(charts.lock).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
+    found = read(charts, argo__web="".join(application(name, f"{{{REMOTE}}}") for name in ("x", "y")))
+    (error,) = found.errors
+    assert (error.path, error.line > 0) == ("argo/web.yaml", True)
+    assert error.message == "the archive of web 1.2.3 is refused: 'web/../evil' leads out of it"
+    assert len(found.skipped) == 2
+    assert names(found) == ["default/web"]
+
+
+def test_packed_subcharts_of_a_chart_in_the_repository_have_one_limit(charts: Charts) -> None:
+    zeros = gzip.compress(gzip.decompress(packed({"Chart.yaml": "name: a"}, "a")) + bytes(40 << 20))
+    write(Path(), {"charts/web/Chart.yaml": "name: web\n", "charts/web/charts/a/charts/none": ""})
+    Path("charts/web/charts/a.tgz").write_bytes(zeros)
+    assert read(charts, argo__web=application("web", own("charts/web"))).errors == ()
+    Path("charts/web/charts/a/charts/b.tgz").write_bytes(zeros)
+    (error,) = read(charts, argo__web=application("web", own("charts/web"))).errors
+    assert error.path.startswith("charts/web/charts/")
+    assert "the archive is refused, and the chart is not rendered: it becomes more than 64 MiB" in error.message
 
 
 def test_a_chart_that_leads_out_of_the_repository_is_not_rendered(charts: Charts) -> None:

@@ -171,6 +171,20 @@ def test_what_applications_build_is_built_together_and_once(repo: Path, monkeypa
     assert runs.read_text().count("kustomize") == 1, runs.read_text()
 
 
+def test_a_file_that_is_too_large_is_not_read_in_part(repo: Path) -> None:
+    """A part of a file may be a whole list of parameters, or all objects but the last."""
+    long = "# " + "x" * (16 << 20)
+    text = generated(f"[{{git: {{repoURL: '{OWN}', files: [{{path: clusters.yaml}}]}}}}]", "'{{n}}'")
+    files = {
+        "argo/s.yaml": text,
+        "clusters.yaml": f"- {{n: a}}\n{long}\n- {{n: b}}\n",
+        "b/web.yaml": f"{long}\n---\n{WEB}",
+    }
+    found = read({**files, "argo/b.yaml": application("b", own("b"))})
+    assert [(error.path, error.message) for error in found.errors] == [("b/web.yaml", "larger than 16 MiB")]
+    assert [one.reason for one in found.skipped] == ["ApplicationSet all: larger than 16 MiB"]
+
+
 def test_other_generators_are_said(repo: Path) -> None:
     files = {"a/a.yaml": web("a"), "argo/a.yaml": application("a", own("a"))}
     found = read({**files, "argo/all.yaml": generated("[{clusters: {}}]")})

@@ -17,10 +17,12 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.programs import ProgramError, run_as_user
 from kubesched_lint.sources.charts.folder import archive, keep
-from kubesched_lint.sources.charts.lock import Pinned
+from kubesched_lint.sources.charts.lock import Locked, Pinned, is_one_version
 from kubesched_lint.sources.charts.rendering import NO_HELM
+from kubesched_lint.sources.manifests.chart_archive import ArchiveError, chart_in
 from kubesched_lint.sources.manifests.document import Document, Skipped
 from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.rendering import message_of
 from kubesched_lint.sources.manifests.loader import documents_of
 
@@ -72,27 +74,43 @@ def _reads(api_version: object, kind: object) -> bool:
     return is_release(api_version, kind) or is_named_by_releases(api_version, kind)
 
 
-def pulled(one: Pinned, folder: str, locked: Mapping[Pinned, str]) -> tuple[str, bool]:
-    """Return the digest of a chart that is in ``folder`` now, and whether it had to be pulled. Raises PullError.
+def pulled(one: Pinned, folder: str, locked: Mapping[Pinned, Locked]) -> Locked:
+    """Return what a chart is whose archive is in ``folder`` now. Raises PullError.
 
-    What is locked must have the digest of the lock: another archive under the same version is refused.
+    What is locked must have the digest of the lock: another archive under the same version is refused. What a range
+    means is asked again each time.
     """
-    known = locked.get(one, "")
-    if known and archive(folder, known) is not None:
-        return known, False
+    known = locked.get(one)
+    if known and not one.is_range and archive(folder, known.sha256) is not None:
+        return known
     helm = which("helm")
     if helm is None:
         raise PullError(NO_HELM)
     if not one.is_sound:
         raise PullError(f"{one.repository} {one} is not pulled: no address, chart and version")
     data = _fetched(one, helm)
+    version = _version_in(data)
+    resolved = version if one.is_range else ""
     try:
         digest = keep(folder, data)
     except OSError as error:
         raise PullError(f"{folder}: cannot be written: {(error.strerror or str(error)).lower()}") from None
-    if known and digest != known:
-        raise PullError(f"another archive than locked: its SHA-256 digest is {digest}, that of the lock {known}")
-    return digest, True
+    if known and resolved == known.resolved and digest != known.sha256:
+        raise PullError(f"another archive than locked: its SHA-256 digest is {digest}, that of the lock {known.sha256}")
+    return Locked(digest, resolved)
+
+
+def _version_in(data: bytes) -> str:
+    """Return the version of the chart in an archive. Raises PullError, also for a refused one."""
+    try:
+        chart = chart_in(data)
+    except ArchiveError as error:
+        raise PullError(f"its archive is refused: {error}") from None
+    value = value_in(chart.files["Chart.yaml"].decode("utf-8", "replace"))
+    version = str(value.get("version")) if isinstance(value, dict) else ""
+    if not is_one_version(version):
+        raise PullError("its archive names no version")
+    return version
 
 
 def _fetched(one: Pinned, helm: str) -> bytes:

@@ -13,7 +13,13 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from kubesched_lint.project.config import Given
 from kubesched_lint.sources.manifests.classify import HELM, TERRAFORM, YTT
-from kubesched_lint.sources.manifests.document import CHART, REMOTE_APPLICATION, REMOTE_KUSTOMIZATION, Unread
+from kubesched_lint.sources.manifests.document import (
+    CHART,
+    ENCRYPTED,
+    REMOTE_APPLICATION,
+    REMOTE_KUSTOMIZATION,
+    Unread,
+)
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
 _RENDERED_ELSEWHERE = {
@@ -21,9 +27,10 @@ _RENDERED_ELSEWHERE = {
     ("helm.cattle.io", "HelmChart"): _HELM,
     ("argoproj.io", "Application"): "argocd app manifests NAME",
     ("argoproj.io", "ApplicationSet"): "argocd app manifests NAME",
+    ("fluxcd.controlplane.io", "ResourceSet"): "flux-operator build rset -f FILE",
 }
 """(API group, kind) of an object that a controller renders in the cluster → the command that prints the result."""
-_DELIVERED = {kind for _, kind in _RENDERED_ELSEWHERE}
+_DELIVERED = {kind for _, kind in _RENDERED_ELSEWHERE} | {ENCRYPTED}
 _NO_OPERATOR = (
     *("kyverno.io", "gatekeeper.sh", "fluxcd.io", "crossplane.io", "open-cluster-management.io"),
     *("cluster.x-k8s.io", "machine.openshift.io", "cnrm.cloud.google.com", "services.k8s.aws", "azure.com"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from kubesched_lint.files import content_at, root_of
-from kubesched_lint.sources.charts.lock import LockError, Pinned, is_one_version, pinned
+from kubesched_lint.sources.charts.lock import LockError, Pinned, are_versions, pinned
 from kubesched_lint.sources.charts.rendering import Asked, Charts, NoHelmError, given_values
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in, value_of
@@ -40,12 +40,12 @@ def inflating(charts: Charts) -> Inflate:
 
 
 def chart_of(entry: Mapping[str, Any]) -> Pinned:
-    """Return the version of a chart that an entry of ``helmCharts`` names. Raises CannotInflateError."""
+    """Return the version, or range, of a chart that an entry of ``helmCharts`` names. Raises CannotInflateError."""
     name, address, version = (str(entry.get(key) or "") for key in ("name", "repo", "version"))
     if not address:
         raise CannotInflateError(f"{name or 'an entry'} names no repository")
-    if not is_one_version(version):
-        raise CannotInflateError(f"{version or 'no version'} is not one version of the chart {name}")
+    if not are_versions(version):
+        raise CannotInflateError(f"{version or 'no version'} is no version of the chart {name}")
     found = pinned(address, name, version)
     if not found.is_sound:
         raise CannotInflateError(f"{address} is no address of charts")

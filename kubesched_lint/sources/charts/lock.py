@@ -17,7 +17,9 @@ _HEAD = "# Written by `kubesched-lint charts pull`: commit it, and do not edit i
 _ADDRESS = re.compile(r"(?:https?|oci)://[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?(?:/[A-Za-z0-9._~%+@-]+)*")
 _CHART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*")
 _VERSION = re.compile(r"v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[0-9A-Za-z.-]{1,99})?(?:\+[0-9A-Za-z.-]{1,99})?")
+_RANGE = re.compile(r"[<>=!~^v ]{0,4}[0-9xX*][0-9A-Za-z.*<>=!~^|,+ -]{0,99}")
 _KEYS = ("repository", "chart", "version", "sha256")
+_RESOLVED = "resolved"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -26,7 +28,10 @@ class LockError(Exception):
 
 
 class Pinned(Struct, frozen=True, order=True):
-    """One version of a chart. ``repository`` is its address without the chart's name: ``https://…`` or ``oci://…``."""
+    """A chart as it is asked for. ``repository`` is its address without the chart's name: ``https://…`` or ``oci://…``.
+
+    ``version`` is one version, or a range, which the lock pins.
+    """
 
     repository: str
     chart: str
@@ -36,10 +41,21 @@ class Pinned(Struct, frozen=True, order=True):
         return f"{self.chart} {self.version}"
 
     @property
+    def is_range(self) -> bool:
+        return not is_one_version(self.version)
+
+    @property
     def is_sound(self) -> bool:
-        """Whether the three are an address, a name and one version: nothing that a program takes for an option."""
-        pairs = ((_ADDRESS, self.repository), (_CHART, self.chart), (_VERSION, self.version))
-        return all(pattern.fullmatch(text) for pattern, text in pairs)
+        """Whether the three are an address, a name and versions: nothing that a program takes for an option."""
+        pairs = ((_ADDRESS, self.repository), (_CHART, self.chart))
+        return are_versions(self.version) and all(pattern.fullmatch(text) for pattern, text in pairs)
+
+
+class Locked(Struct, frozen=True, order=True):
+    """What a chart was when it was pulled: the SHA-256 digest of its archive, and of a range the version."""
+
+    sha256: str
+    resolved: str = ""
 
 
 def pinned(address: str, chart: str, version: str) -> Pinned:
@@ -55,8 +71,16 @@ def is_one_version(version: str) -> bool:
     return _VERSION.fullmatch(version) is not None
 
 
-def locked_in(path: str, root: str = "") -> Mapping[Pinned, str]:
-    """Return the SHA-256 digest of each chart; empty without a file. Raises LockError; ``root`` as for ``content``."""
+def are_versions(version: str) -> bool:
+    """Return whether it names one version, or a range, as Helm reads them."""
+    return is_one_version(version) or _RANGE.fullmatch(version) is not None
+
+
+def locked_in(path: str, root: str = "") -> Mapping[Pinned, Locked]:
+    """Return what each chart was when it was pulled; empty without a file.
+
+    ``root`` as for ``content``. Raises LockError.
+    """
     try:
         data = content(path, LARGEST_SETTINGS, root=root)
     except FileNotFoundError:
@@ -75,24 +99,26 @@ def locked_in(path: str, root: str = "") -> Mapping[Pinned, str]:
     return dict(map(_entry, entries))
 
 
-def _entry(entry: Any) -> tuple[Pinned, str]:
+def _entry(entry: Any) -> tuple[Pinned, Locked]:
     values = [entry.get(key) for key in _KEYS] if isinstance(entry, dict) else []
     texts = [value for value in values if isinstance(value, str)]
-    if len(texts) != len(_KEYS) or set(entry) != set(_KEYS):
+    if len(texts) != len(_KEYS) or set(entry) - {_RESOLVED} != set(_KEYS):
         raise LockError(f"each of [[charts]] has {', '.join(_KEYS)}, which are strings")
     *names, digest = texts
-    found = Pinned(*names)
-    if not found.is_sound or not _DIGEST.fullmatch(digest):
+    found, resolved = Pinned(*names), entry.get(_RESOLVED, "")
+    is_resolved = isinstance(resolved, str) and (is_one_version(resolved) if found.is_range else not resolved)
+    if not found.is_sound or not _DIGEST.fullmatch(digest) or not is_resolved:
         raise LockError(f"no chart, version and SHA-256 digest: {texts}")
-    return found, digest
+    return found, Locked(digest, resolved)
 
 
-def text_of(digests: Iterable[tuple[Pinned, str]]) -> str:
+def text_of(charts: Iterable[tuple[Pinned, Locked]]) -> str:
     """Return the lock's text, in the order of names, so that pulling again changes no line that need not change."""
     lines = [_HEAD]
-    for one, digest in sorted(digests):
+    for one, its in sorted(charts):
         lines.append(
             f'\n[[charts]]\nrepository = "{one.repository}"\nchart = "{one.chart}"\nversion = "{one.version}"\n'
-            f'sha256 = "{digest}"\n'
         )
+        lines += [f'{_RESOLVED} = "{its.resolved}"\n'] if its.resolved else []
+        lines.append(f'sha256 = "{its.sha256}"\n')
     return "".join(lines)

@@ -13,21 +13,21 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.files import content_at, inside
-from kubesched_lint.sources.charts.archive import ArchiveError, unpacked
 from kubesched_lint.sources.charts.folder import archive
-from kubesched_lint.sources.charts.lock import NAME, Pinned, locked_in
+from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, locked_in
+from kubesched_lint.sources.manifests.chart_archive import ArchiveError, ChartFiles, chart_in, subcharts_of
+from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (
     Rendered,
     RenderError,
+    SlowRenderError,
     Tool,
     helm,
     kustomizer,
     render,
 )
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
-from kubesched_lint.sources.manifests.limits import LARGEST
 from kubesched_lint.version import __version__
 
 PULL = "kubesched-lint charts pull"
@@ -55,6 +55,8 @@ class Made(Struct, frozen=True):
 
     text: str = ""
     why: str = ""
+    is_refused: bool = False
+    """Whether the archive is none that anybody should install."""
 
 
 class Charts(Struct, frozen=True):
@@ -69,14 +71,14 @@ class Charts(Struct, frozen=True):
     version: str = ""
     """The Kubernetes version that charts are told; empty if nobody names one."""
 
-    def locked(self) -> Mapping[Pinned, str]:
-        """Return the digests in the lock. Raises LockError."""
+    def locked(self) -> Mapping[Pinned, Locked]:
+        """Return what the lock says of each chart. Raises LockError."""
         return locked_in(self.lock)
 
     def made(self, releases: Sequence[Asked]) -> list[Made]:
         """Return what each release becomes. Raises LockError, NoHelmError."""
-        digests = self.locked()
-        known = [(one, _IN_FOLDER if one.folder else digests.get(one.chart, "")) for one in releases]
+        locked = self.locked()
+        known = [(one, _IN_FOLDER if one.folder else locked.get(one.chart, _NONE).sha256) for one in releases]
         tool = helm()
         if tool is None and any(digest for _, digest in known):
             raise NoHelmError(f"charts are to be rendered (gitops.helm), and {NO_HELM}")
@@ -86,8 +88,9 @@ class Charts(Struct, frozen=True):
         lasting = [key for key, (one, _) in zip(keys, known, strict=True) if key and not one.folder]
         kept = self.store.renderings(lasting) if self.store else {}
         left = {key: both for key, both in zip(keys, known, strict=True) if key and key not in kept}
+        slow: set[str] = set()
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            done = pool.map(lambda both: self._rendered(both[0], both[1], tool), left.values())
+            done = pool.map(lambda both: self._in_time(both[0], both[1], tool, slow), left.values())
             new = dict(zip(left, done, strict=True))
         if self.store and new:
             self.store.keep_renderings(
@@ -100,6 +103,17 @@ class Charts(Struct, frozen=True):
     def _version(self) -> str:
         return self.version or _LIKE
 
+    def _in_time(self, one: Asked, digest: str, tool: Tool, slow: set[str]) -> Made:
+        """Return what a release becomes; a chart that took too long for one release is not tried for the others."""
+        chart = f"{digest} {one.folder}"
+        if chart in slow:
+            return Made(why=f"{one.folder or one.chart}: helm template took too long for another release of the chart")
+        try:
+            return self._rendered(one, digest, tool)
+        except SlowRenderError as error:
+            slow.add(chart)
+            return Made(why=f"{one.folder or one.chart}: {error}")
+
     def _rendered(self, one: Asked, digest: str, tool: Tool) -> Made:
         data = None if one.folder else archive(self.folder, digest)
         if data is None and not one.folder:
@@ -109,7 +123,7 @@ class Charts(Struct, frozen=True):
         try:
             with TemporaryDirectory(prefix="kubesched-lint-") as folder:
                 home, values = os.path.join(folder, "home"), os.path.join(folder, "values.json")
-                chart = one.folder if data is None else unpacked(data, os.path.join(folder, "chart"))
+                chart = one.folder if data is None else _written(data, folder)
                 os.mkdir(home)
                 with open(values, "w", encoding="utf-8") as file:
                     file.write(one.values)
@@ -119,10 +133,20 @@ class Charts(Struct, frozen=True):
                     text = _changed(text, settings, os.path.join(folder, f"post{number}"))
                 return Made(text)
         except ArchiveError as error:
-            return Made(why=f"the archive of {one.chart} is not unpacked: {error}")
+            return Made(why=f"the archive of {one.chart} is refused: {error}", is_refused=True)
+        except SlowRenderError:
+            raise
         except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
             words = f"{one.folder or one.chart}: {error}"
             return Made(why=words.replace(folder, "") if folder else words)
+
+
+def _written(data: bytes, folder: str) -> str:
+    """Return the path of an archive in a folder that has what may be given to Helm. Raises ArchiveError, OSError."""
+    path = os.path.join(folder, "chart.tgz")
+    with open(path, "wb") as file:
+        file.write(chart_in(data).packed())
+    return path
 
 
 def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
@@ -137,6 +161,7 @@ def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
     return render(tool, folder)
 
 
+_NONE = Locked("")
 _IN_FOLDER = "in the repository"
 """Stands for the digest of a chart that is no archive."""
 NO_HELM = "helm is not on PATH"
@@ -147,6 +172,8 @@ class NoHelmError(Exception):
 
 
 def _unlocked(one: Asked) -> Made:
+    if one.chart.is_range:
+        return Made(why=f"{one.chart} is a range, and {NAME} has no version for it: {PULL}")
     return Made(why=f"{one.chart} is not in {NAME}: {PULL}")
 
 
@@ -172,25 +199,24 @@ def default_values(folder: str, digest: str) -> tuple[tuple[tuple[str, ...], str
     if data is None:
         return ()
     try:
-        with TemporaryDirectory(prefix="kubesched-lint-") as name:
-            top = os.path.realpath(name)
-            chart = unpacked(data, os.path.join(top, "chart"), _OF_DEFAULTS)
-            return tuple(_defaults_in(chart, (), os.path.basename(chart), top))
-    except (ArchiveError, OSError):
+        chart = chart_in(data, _OF_DEFAULTS)
+    except ArchiveError:
         return ()
-
-
-_OF_DEFAULTS = frozenset({"Chart.yaml", "values.yaml"})
-
-
-def _defaults_in(chart: str, at: tuple[str, ...], shown: str, top: str) -> list[tuple[tuple[str, ...], str, str]]:
     found = []
-    file = os.path.join(chart, "values.yaml")
-    if os.path.isfile(file):
-        text = content_at(inside(file, top), LARGEST).decode("utf-8", "replace")
-        found.append((at, f"{shown}/values.yaml", text))
-    below = os.path.join(chart, "charts")
-    for name in sorted(os.listdir(below)) if os.path.isdir(below) else ():
-        if os.path.isdir(os.path.join(below, name)):
-            found += _defaults_in(os.path.join(below, name), (*at, name), f"{shown}/charts/{name}", top)
-    return found
+    for path, content in sorted(chart.files.items()):
+        folders = subcharts_of(path, _VALUES)
+        if folders is not None:
+            names = tuple(_name_in(chart, folders[: number + 1]) for number in range(len(folders)))
+            found.append((names, f"{chart.folder}/{path}", content.decode("utf-8", "replace")))
+    return tuple(found)
+
+
+_VALUES = "values.yaml"
+_OF_DEFAULTS = frozenset({"Chart.yaml", _VALUES})
+
+
+def _name_in(chart: ChartFiles, folders: Sequence[str]) -> str:
+    """Return the name of a subchart, by which values are given to it."""
+    path = "".join(f"charts/{folder}/" for folder in folders)
+    value = value_in(chart.files.get(f"{path}Chart.yaml", b"").decode("utf-8", "replace"))
+    return str(value.get("name") or folders[-1]) if isinstance(value, dict) else folders[-1]

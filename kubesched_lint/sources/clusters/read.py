@@ -24,10 +24,11 @@ from kubesched_lint.engine.model.decode.fields import DecodeError
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.feature_gates import CAPACITY_SCORES, parsed
 from kubesched_lint.engine.model.pod import SchedulerProfile
-from kubesched_lint.files import opened, whole
+from kubesched_lint.files import content, opened, whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.manifests.document import Document, Skipped, Unread
+from kubesched_lint.sources.manifests.limits import LARGEST as LARGEST_MANIFEST
 from kubesched_lint.sources.manifests.loader import documents
 from kubesched_lint.sources.manifests.meant import is_ours
 from kubesched_lint.sources.objects.containers import explained, read_plain
@@ -113,6 +114,16 @@ def contents(path: str) -> tuple[tuple[str, bytes], ...] | None:
     if path.partition(":")[0] == LIVE:
         return None
     return tuple((name, _bytes(name)) for name in _names(path))
+
+
+def small_contents(path: str) -> tuple[tuple[str, bytes], ...]:
+    """Return (path, content) of the files at ``path`` that are YAML and no larger than a manifest may be.
+
+    Raises OSError and ClusterError.
+    """
+    names = (name for name in _names(path) if name.lower().endswith((".yaml", ".yml")))
+    found = ((name, content(name, LARGEST_MANIFEST)) for name in names)
+    return tuple((name, data) for name, data in found if len(data) <= LARGEST_MANIFEST)
 
 
 def _bytes(path: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.files import content_at
+from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.charts.inflating import inflating
@@ -43,7 +43,7 @@ from kubesched_lint.sources.manifests.kustomize.tree import Applier, tree_applie
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile
-from kubesched_lint.sources.manifests.walking import Walk
+from kubesched_lint.sources.manifests.walking import Walk, why_unreadable
 
 
 class _Wanted(Struct, frozen=True):
@@ -101,7 +101,8 @@ class ArgoFollowing:
             try:
                 yield from applications_of(document, self._building.root)
             except (CannotMakeError, OSError) as error:
-                yield Application(document.name, {}, document.location(()), str(error), APPLICATION_SET[1])
+                why = why_unreadable(error) if isinstance(error, OSError) else str(error)
+                yield Application(document.name, {}, document.location(()), why, APPLICATION_SET[1])
 
     def _is_new(self, application: Application) -> bool:
         known = self.applications.get(application.title)
@@ -146,6 +147,9 @@ class ArgoFollowing:
             self._aside.setdefault("charts", InputError(charts.lock, str(error)))
             made = [Made(why="its chart is not rendered")] * len(charted)
         for each, its in zip(charted, made, strict=True):
+            if its.is_refused:
+                place, span = each.application.where.path, each.application.where.span
+                self._aside.setdefault(its.why, InputError(place, its.why, span.line, span.column))
             yield each.application.not_read(its.why) if its.why else _installed(each, its.text)
 
     def _children(self, application: Application) -> Iterator[Document]:
@@ -161,6 +165,8 @@ class ArgoFollowing:
         named, path = application.title, source.get("path")
         if application.why:
             yield application.not_read(application.why)
+        elif source.get("plugin") is not None:
+            yield application.not_read("a plugin makes what it applies")
         elif source.get("chart"):
             yield self._of_chart(application, source)
         elif not isinstance(path, str):
@@ -237,6 +243,8 @@ class ArgoFollowing:
         self, application: Application, directory: Mapping[str, Any], folder: str, shown: str
     ) -> Iterator[Found]:
         held = held_in(folder, directory)
+        if _has_jsonnet(folder, held):
+            yield application.not_read(f"Jsonnet in {shown} is not read")
         for item in Walk(shown, self._building.root).below(shown, folder):
             if not isinstance(item, FoundFile):
                 if isinstance(item, InputError):
@@ -245,9 +253,9 @@ class ArgoFollowing:
             if not item.real.endswith(SUFFIXES) or not held.holds(item.real):
                 continue
             try:
-                data = content_at(item.real, LARGEST)
+                data = whole(item.real, LARGEST, root=self._building.root)
             except OSError as error:
-                yield InputError(item.path, (error.strerror or str(error)).lower())
+                yield InputError(item.path, why_unreadable(error))
                 continue
             yield InputFile(
                 os.path.normpath(item.path),
@@ -311,6 +319,16 @@ class Held(Struct, frozen=True):
 def held_in(folder: str, directory: Mapping[str, Any]) -> Held:
     wanted, left_out = (_pattern(directory.get(key)) for key in ("include", "exclude"))
     return Held(folder, bool(directory.get("recurse")), wanted, left_out)
+
+
+def _has_jsonnet(folder: str, held: Held) -> bool:
+    """Return whether an Application applies what Jsonnet makes."""
+    for number, (place, _, names) in enumerate(os.walk(folder)):
+        if any(name.endswith(".jsonnet") and held.holds(os.path.join(place, name)) for name in names):
+            return True
+        if not held.below or number > MOST_FOLDERS:
+            break
+    return False
 
 
 def held_by(document: Document, own: Sequence[str], root: str) -> Iterator[Held]:

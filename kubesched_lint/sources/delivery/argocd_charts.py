@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from kubesched_lint.files import content
-from kubesched_lint.sources.charts.lock import Pinned, is_one_version, pinned
+from kubesched_lint.files import whole
+from kubesched_lint.sources.charts.lock import Pinned, are_versions, pinned
 from kubesched_lint.sources.charts.rendering import Asked, given_values
 from kubesched_lint.sources.delivery.argocd_objects import Application, is_open
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.inputs import LARGEST
 from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
+from kubesched_lint.sources.manifests.walking import why_unreadable
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _WORDS = {"true": True, "false": False, "null": None}
@@ -26,10 +27,10 @@ class CannotRenderError(Exception):
 
 
 def chart_of(source: Mapping[str, Any]) -> Pinned:
-    """Return the version of a chart that a source names. Raises CannotRenderError."""
+    """Return the version, or range, of a chart that a source names. Raises CannotRenderError."""
     chart, address, version = (str(source.get(key) or "") for key in ("chart", "repoURL", "targetRevision"))
-    if not is_one_version(version):
-        raise CannotRenderError(f"{version or 'no version'} is not one version of the chart {chart}")
+    if not are_versions(version):
+        raise CannotRenderError(f"{version or 'no version'} is no version of the chart {chart}")
     found = pinned(address if "://" in address else f"oci://{address}", chart, version)
     if not found.is_sound:
         raise CannotRenderError(f"{address} is no address of charts")
@@ -86,13 +87,13 @@ def _of_file(
     else:
         path = os.path.join(root, name.lstrip("/")) if name.startswith("/") else os.path.join(folder, name)
     try:
-        value = value_in(text_to_read(content(path, LARGEST, root=root)))
+        value = value_in(text_to_read(whole(path, LARGEST, root=root)))
     except FileNotFoundError:
         if is_optional:
             return
         raise CannotRenderError(f"{name} does not exist") from None
     except OSError as error:
-        raise CannotRenderError(f"{name}: {(error.strerror or str(error)).lower()}") from None
+        raise CannotRenderError(f"{name}: {why_unreadable(error)}") from None
     except ValueError:
         raise CannotRenderError(f"{name!r} is no name of a file") from None
     if value is not None and not isinstance(value, dict):

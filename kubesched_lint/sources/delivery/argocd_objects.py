@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.engine.base.places import Location
-from kubesched_lint.files import content, is_within
+from kubesched_lint.files import is_within, whole
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.document import REMOTE_APPLICATION, Document, Skipped
 from kubesched_lint.sources.manifests.inputs import LARGEST
@@ -22,6 +22,7 @@ APPLICATION = ("argoproj.io", "Application")
 APPLICATION_SET = ("argoproj.io", "ApplicationSet")
 IN_CLUSTER = "in-cluster"
 _HERE = "https://kubernetes.default.svc"
+_SKIPS = "argocd.argoproj.io/skip-reconcile"
 _GENERATOR, _SET, _LOOK = 1_000, 200, 10
 """What to run a generator, to make a set of parameters, and to look at a file count for, in characters."""
 _FIELD = re.compile(r"\{\{-?\s*\.?(?P<name>[\w.\[\]-]+)\s*-?\}\}")
@@ -73,7 +74,9 @@ class CannotMakeError(Exception):
 def application_of(document: Document) -> Application:
     several = bool(mapping(document.value.get("spec")).get("sources"))
     at = ("spec", "sources") if several else ("spec", "source", "path")
-    return Application(document.name, mapping(document.value.get("spec")), document.location(at))
+    skips = str(mapping(document.annotations).get(_SKIPS)).lower() == "true"
+    why = "Argo CD is told not to reconcile it" if skips else ""
+    return Application(document.name, mapping(document.value.get("spec")), document.location(at), why)
 
 
 def applications_of(document: Document, root: str) -> Iterator[Application]:
@@ -189,7 +192,7 @@ class _Making:
             for path in sorted(self._matching(str(entry.get("path")))):
                 if not os.path.isfile(f"{self._root}/{path}"):
                     continue
-                data = content(f"{self._root}/{path}", LARGEST, root=self._root)
+                data = whole(f"{self._root}/{path}", LARGEST, root=self._root)
                 self.charge(len(data))
                 value = value_in(text_to_read(data))
                 for one in value if isinstance(value, list) else [value]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from kubesched_lint.engine.base.places import Location, Path, Span
-from kubesched_lint.files import content_at, is_within, root_of
+from kubesched_lint.files import content_at, is_within, root_of, whole
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.delivery.argocd import ArgoFollowing, Held, addresses_in, held_by
 from kubesched_lint.sources.delivery.argocd_objects import APPLICATION, APPLICATION_SET, IN_CLUSTER
@@ -27,7 +27,7 @@ from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile
-from kubesched_lint.sources.manifests.walking import Walk
+from kubesched_lint.sources.manifests.walking import Walk, why_unreadable
 
 if TYPE_CHECKING:
     from kubesched_lint.sources.charts.lock import Pinned
@@ -393,7 +393,7 @@ def applied_files(
             kept = store() if store else None
             repository = repository_of(place if os.path.lexists(place) else os.curdir, kept)
         except OSError as error:
-            yield InputError(path, (error.strerror or str(error)).lower())
+            yield InputError(path, why_unreadable(error))
             continue
         building = Building(repository.root, tool, kept, progress, is_excluded, charts)
         yield from applied_set(repository, repository.entry(path), building).files
@@ -401,9 +401,9 @@ def applied_files(
 
 def _own_file(path: str) -> Iterator[Found]:
     try:
-        yield InputFile(path, content_at(os.path.realpath(path), LARGEST), real=os.path.realpath(path), is_named=True)
+        yield InputFile(path, whole(path, LARGEST), real=os.path.realpath(path), is_named=True)
     except OSError as error:
-        yield InputError(path, (error.strerror or str(error)).lower())
+        yield InputError(path, why_unreadable(error))
 
 
 def place_of_entry(path: str) -> str:
@@ -419,7 +419,10 @@ def names_of(entries: Iterable[Entry]) -> list[str]:
         others = [other for other in parts if other is not own]
         depth = next((n for n in range(1, len(own) + 1) if all(other[-n:] != own[-n:] for other in others)), len(own))
         names.append("-".join(own[-depth:]))
-    return names
+    return [
+        f"{name}-{names[:number].count(name) + 1}" if name in names[:number] else name
+        for number, name in enumerate(names)
+    ]
 
 
 def _parts(path: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""Find what prevents rendering a chart folder: Helm follows links, waits for pipes, and fetches schema references."""
+"""Find what prevents rendering a chart folder: Helm follows links, waits for pipes, fetches what schemas refer to, and
+unpacks subcharts without a common limit.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,15 @@ from typing import Any
 
 from kubesched_lint.files import UnreadableError, content_at, inside, root_of
 from kubesched_lint.findings import InputError
+from kubesched_lint.limits import LARGEST_OUTPUT
+from kubesched_lint.sources.manifests.chart_archive import PACKED, ArchiveError, Archives
 from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.inputs import LARGEST
 from kubesched_lint.sources.manifests.limits import MOST_FILES
 
 _SCHEMA = "values.schema.json"
+_NONE = frozenset({""})
+"""Names of files of archives that are kept."""
 _KNOWN_DRAFTS = ("http://json-schema.org/", "https://json-schema.org/")
 """Helm has these schema drafts built in."""
 
@@ -23,8 +29,9 @@ def obstacle_in(folder: str) -> Skipped | InputError | None:
     """Return why the chart is not rendered: its first unreadable file, or its schema that refers elsewhere; or None."""
     try:
         root = root_of(folder) or os.path.realpath(folder)
+        archives = Archives(_NONE)
         for number, path in enumerate(_entries(folder, root), 1):
-            found = _obstacle(path, root)
+            found = _obstacle(path, root, archives)
             if number > MOST_FILES:
                 found = InputError(os.path.join(folder, "Chart.yaml"), f"a chart of more than {MOST_FILES:,} files")
             if found is not None:
@@ -50,7 +57,7 @@ def _entries(folder: str, root: str) -> Iterator[str]:
                 waiting.append(path)
 
 
-def _obstacle(path: str, root: str) -> Skipped | InputError | None:
+def _obstacle(path: str, root: str, archives: Archives) -> Skipped | InputError | None:
     try:
         real = inside(path, root)
         mode = os.stat(real).st_mode
@@ -60,6 +67,11 @@ def _obstacle(path: str, root: str) -> Skipped | InputError | None:
         return None  # a dangling link: Helm reports it
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         return InputError(path, "not a regular file: the chart is not rendered")
+    if path.endswith(PACKED) and os.path.basename(os.path.dirname(path)) == "charts" and stat.S_ISREG(mode):
+        try:
+            archives.read(content_at(real, LARGEST_OUTPUT), f"{path.removesuffix(PACKED)}/")
+        except ArchiveError as error:
+            return InputError(path, f"the archive is refused, and the chart is not rendered: {error}")
     return _reference(path, content_at(real, LARGEST)) if os.path.basename(path) == _SCHEMA else None
 
 

@@ -339,6 +339,7 @@ def print_of(text: str, prefix: Path = ()) -> int:
     return hash((text.removeprefix("---").strip(), prefix))
 
 
+ENCRYPTED = "encrypted object"
 CHART = "Helm chart"
 REMOTE_APPLICATION = "remote Application"
 REMOTE_KUSTOMIZATION = "remote Kustomization"

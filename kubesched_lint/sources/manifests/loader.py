@@ -37,6 +37,7 @@ from kubesched_lint.sources.manifests.document import Document, Skipped, Text, U
 from kubesched_lint.sources.manifests.files import find_files
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
 from kubesched_lint.sources.manifests.kustomize.contents import may_be_manifest
+from kubesched_lint.sources.manifests.not_applied import left_to_others
 from kubesched_lint.sources.manifests.yaml.braces import NotJsonError, value_of
 from kubesched_lint.sources.manifests.yaml.fast_reader import NotPlainError, read_plain
 from kubesched_lint.sources.manifests.yaml.places import is_in_braces, span_of
@@ -52,6 +53,9 @@ IsRead = Callable[[object, object], bool]
 FastReader = Callable[[str], dict[str, Any]]
 """A reader of plain block YAML that raises NotPlainError for other text."""
 Entry = Document | Unread | Skipped | InputError
+
+
+_ENCRYPTED = b"sops"
 
 
 def documents_of(
@@ -76,6 +80,8 @@ def documents_of(
         found = (filling.filled(entry) if isinstance(entry, Document) else entry for entry in found)
     if by is not None:
         found = (replace(entry, delivered_by=by) if isinstance(entry, Document) else entry for entry in found)
+    if by is not None or _ENCRYPTED in file.data:
+        found = (left_to_others(entry) if isinstance(entry, Document) else entry for entry in found)
     return found
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from msgspec import Struct
 
 from kubesched_lint.engine.base.limits import LONGEST_REASON
-from kubesched_lint.files import content, is_within, leaving, root_of
+from kubesched_lint.files import UnreadableError, content, is_within, leaving, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.manifests.classify import has_actions, is_template_source
@@ -39,6 +39,8 @@ def why_unreadable(error: OSError | ValueError) -> str:
             return "no such file or folder"
         case PermissionError():
             return "permission denied"
+        case UnreadableError():
+            return error.strerror or ""
         case OSError():
             return (error.strerror or str(error)).lower()
     return str(error)

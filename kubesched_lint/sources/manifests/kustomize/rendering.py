@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.limits import LONGEST_REASON
-from kubesched_lint.programs import TIMEOUT, ProgramError, run_offline
+from kubesched_lint.programs import TIMEOUT, ProgramError, SlowProgramError, run_offline
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
 
@@ -24,6 +24,10 @@ SUFFIX = "!kubesched-lint-{}!"
 
 class RenderError(Exception):
     """The tool cannot render a folder; the text is the tool's message for the user."""
+
+
+class SlowRenderError(RenderError):
+    """The tool took longer than it may."""
 
 
 class Tool(Struct, frozen=True):
@@ -60,6 +64,8 @@ def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT, home: str = "")
     """Return the tool's output for a folder; ``home`` as for ``run_offline``. Raises RenderError."""
     try:
         done = run_offline((*tool.command, folder), name=tool.name, timeout=timeout, home=home)
+    except SlowProgramError as error:
+        raise SlowRenderError(str(error)) from None
     except ProgramError as error:
         raise RenderError(str(error)) from None
     if done.code:

@@ -102,7 +102,7 @@ def made_in(judged: RuleResult) -> str:
 
 def assuming(judged: RuleResult, premise: str) -> RuleResult:
     finding, evidence = judged.finding, judged.finding.evidence
-    evidence = replace(evidence, assumes=(*evidence.assumes, premise))
+    evidence = replace(evidence, assumes=tuple(dict.fromkeys((*evidence.assumes, premise))))
     return replace(
         judged,
         finding=replace(

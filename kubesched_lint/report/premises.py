@@ -13,6 +13,7 @@ _STANDING = re.compile(
     r"|no \S.* beyond the manifests$|the old pods stand on nodes|bare pods that are not in"
     r"|pods preempt as kube-scheduler|no pod of a Job has ended|drivers announce no other"
     r"|the running pods of others stay|pods that are not in the manifests stay|the manifest changes nothing of "
+    r"|whether the manifest changes the template of "
 )
 """Premises of all that is judged from files: they say nothing of one finding."""
 _OF_GROUPS = r"there are no others than the node groups? (.*?) \(.*\)"

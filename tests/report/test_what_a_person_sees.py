@@ -70,6 +70,14 @@ def test_a_set_that_is_short_of_room_is_told_once(tmp_path: Path) -> None:
     assert len([line for line in lines if "set-does-not-fit" in line]) == 1, lines
 
 
+def test_a_premise_is_told_once_in_a_finding_and_none_of_the_whole_set() -> None:
+    text = called("lint", "-c", "../cluster.json", cwd=COMPANY / "repo").stdout
+    premises = [[line for line in part.splitlines() if line.lstrip().startswith("= ")] for part in text.split("\n\n")]
+    assert any("= assumes" in line for part in premises for line in part), "nothing is tried"
+    assert [part for part in premises if len(part) != len(set(part))] == []
+    assert "whether the manifest changes the template" not in text, "the verdict covers both cases"
+
+
 # --- the first screen -------------------------------------------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     if context.verbose and not context.quiet:
         yield from footer_lines([*_premises(report), *footer(report, _ALL)], report, context, paint)
         return
-    for number, line in enumerate(short_footer(report)):
+    for number, line in enumerate(short_footer(report, context.width)):
         if context.quiet and (number or line == "no findings"):
             return
         parts = wrapped(line, context.width, 2)

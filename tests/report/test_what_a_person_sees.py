@@ -116,3 +116,25 @@ def test_no_path_is_the_configured_target_else_the_current_folder(tmp_path: Path
 def test_a_slip_gets_a_guess(arguments: tuple[str, ...], said: str) -> None:
     done = called(*arguments, cwd=SHOP)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--explain", "search"),
+        ("simulate", "--format", "html-fragment"),
+        ("simulate", "--format", "json"),
+        ("why", "search"),
+        ("why", "wbe"),
+    ],
+)
+def test_who_exits_with_2_says_why(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What could not be read was in no line of `--explain`, of the table for a page, and beside a wrong name."""
+    search = ROOT / "fixtures/company/repo/apps/shop/base/search.yaml"
+    (tmp_path / "search.yaml").write_text(search.read_text())
+    (tmp_path / "bad.yaml").write_bytes(b'apiVersion: v1\nkind: Pod\nmetadata: {name: "\xff"}\n')
+    command, *rest = words
+    names = rest[:1] if command == "why" else []
+    done = called(command, *names, ".", "-c", NODES, *rest[len(names) :], cwd=tmp_path)
+    assert done.returncode == 2
+    assert "not UTF-8: byte 0xff" in done.stdout + done.stderr

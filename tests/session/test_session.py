@@ -103,6 +103,14 @@ def test_a_rule_that_turns_out_dear_is_left_out_the_next_time(tmp_path: Path, mo
     assert found(session.at_once()) == [10]
 
 
+def test_an_answer_at_once_ends_where_notes_take_all_its_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor said "This is a bug", and showed nothing of the file."""
+    session = opened(tmp_path)
+    monkeypatch.setattr("kubesched_lint.engine.verdicts.missing_facts.in_one_line", lambda _: work.spend(10**9))
+    answer = session.at_once()
+    assert "not computed: the classes and volumes that are missing" in answer.report.summary.notes
+
+
 def test_a_snapshot_may_be_too_old(tmp_path: Path) -> None:
     cluster = tmp_path / "old.json"
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}}

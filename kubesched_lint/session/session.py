@@ -31,9 +31,10 @@ from kubesched_lint.project.baseline import KnownFinding, held_against, read_bas
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
-from kubesched_lint.session.files import Found, SessionFiles, shifts
+from kubesched_lint.session.files import SessionFiles, shifts
 from kubesched_lint.session.limits import STEPS_AT_ONCE
 from kubesched_lint.session.moved import moved
+from kubesched_lint.sources.manifests.inputs import Input
 
 
 class Answer(Struct, frozen=True):
@@ -90,7 +91,7 @@ class Session:
             self._paid = {}
         return is_changed
 
-    def _find(self) -> Iterable[Found]:
+    def _find(self) -> Iterable[Input]:
         return input_of(self.request, self.options)
 
     def _may_hold(self, real: str) -> bool:

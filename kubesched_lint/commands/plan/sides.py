@@ -143,7 +143,7 @@ class Commits:
         copy.bring(real for path in beside if is_within(real := os.path.realpath(path), tree.top))
         words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
         given = tuple(map(as_relative, paths))
-        return Side(words, given, copy.here, _as_seen(tree, self._submodules(tree, commit), paths))
+        return Side(words, given, copy.current_folder, _as_seen(tree, self._submodules(tree, commit), paths))
 
     def _checked_out(self, tree: WorkTree, paths: tuple[str, ...]) -> Side:
         return Side(WORK_TREE, paths, submodules=_as_seen(tree, self._staged(tree), paths))

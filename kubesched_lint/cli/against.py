@@ -37,7 +37,7 @@ class Against(Struct, frozen=True):
     """Answers what the run of a target is compared with."""
 
     changes: Changes
-    here: str = ""
+    folder: str = ""
     past: Settings | None = None
     """The settings at BASE; None if nothing has changed."""
     paths: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Against(Struct, frozen=True):
             settings, paths = (settings, ()) if target is None else (settings_of(settings, target), target.paths)
         names = filter(None, (request.cluster, request.cluster_options.scheduler_config))
         is_same = not any(self.changes.concerns(os.path.realpath(path)) for path in names)
-        with chdir(self.here):
+        with chdir(self.folder):
             past = self._past(request, settings, paths, name)
         is_same &= past.request.cluster_options == request.cluster_options
         past = replace(past, shares_cluster=is_same and _is_same_place(request.cluster, past.request.cluster))
@@ -79,7 +79,7 @@ class Against(Struct, frozen=True):
             progress=None,
             mending=True,  # nobody asks what could be fixed
         )
-        return Past(self.here, asked, settings.options, settings.rulebook, self.reads, notes=notes)
+        return Past(self.folder, asked, settings.options, settings.rulebook, self.reads, notes=notes)
 
 
 @contextmanager
@@ -120,13 +120,13 @@ class _Then:
         there = tuple(found for path in paths if path != "-" for found in self.manifests(path))
         self._bring_configuration(settings, paths, given)
         found, notes = settings, tuple[str, ...]()
-        with chdir(self._copy.here):
+        with chdir(self._copy.current_folder):
             try:
                 found = settled(Ordinary(OPTIONS, given), there if call.params["paths"] else ())
             except ConfigError as error:
                 first = str(error).partition("\n")[0]
                 notes = (f"the configuration of {self._changes.base} is not used, for it is invalid: {first}",)
-        return Against(self._changes, self._copy.here, found, there, tuple(self._reads), notes)
+        return Against(self._changes, self._copy.current_folder, found, there, tuple(self._reads), notes)
 
     def file(self, path: str) -> str:
         """Return where the copy has what an option or the configuration names: a file of today if git has none."""
@@ -166,7 +166,7 @@ class _Then:
             files += [settings.config.file] if settings.config.file else []
         for file in files:
             place = self.file(file)
-            with chdir(self._copy.here):
+            with chdir(self._copy.current_folder):
                 texts = list(_texts(place))
             for text in texts:
                 self._bring_named(os.path.dirname(os.path.abspath(file)), text)

@@ -16,7 +16,7 @@ from kubesched_lint.cli.parser import OUTPUT, Command
 from kubesched_lint.cli.settings import cluster_of, settle, tell_configuration
 from kubesched_lint.cli.targets import clusters
 from kubesched_lint.clock import now
-from kubesched_lint.commands.audit.found import Audit
+from kubesched_lint.commands.audit.findings import Audit
 from kubesched_lint.commands.audit.run import audit as audited
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import ClusterError

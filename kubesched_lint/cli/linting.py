@@ -48,7 +48,7 @@ class _Wanted(Struct, frozen=True):
     shares_baseline: bool = False
     target: str = ""
     """The name of the only target."""
-    found: Sequence[Target] = ()
+    applied_sets: Sequence[Target] = ()
     """The applied sets that take the place of targets."""
     claiming: Callable[[Report], Report] | None = None
     """Adds to the report of the run what no target reads; None if there are no targets, or some are chosen."""
@@ -82,8 +82,8 @@ def _told(call: Invocation) -> tuple[int, Report | None]:
     try:
         reports = targets(settings.names("formats"))
         run, least = _run(call, wanted, mending, reports)
-        judged = None if any(target.is_entry for target in wanted.several) or wanted.found else run.report
-        if note := note_on(wanted.found):
+        judged = None if any(target.is_entry for target in wanted.several) or wanted.applied_sets else run.report
+        if note := note_on(wanted.applied_sets):
             run = replace(run, report=with_notes(run.report, note))
         if wanted.claiming is not None:
             run = replace(run, report=wanted.claiming(run.report))
@@ -139,7 +139,7 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
         return _Wanted(own, list(one.paths), (), question, shares_baseline, one.name, sets, claiming, beside)
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
-    return _Wanted(settings, paths, several, question, shares_baseline, found=sets, claiming=claiming)
+    return _Wanted(settings, paths, several, question, shares_baseline, applied_sets=sets, claiming=claiming)
 
 
 def _run(

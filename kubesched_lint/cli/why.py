@@ -21,7 +21,7 @@ from kubesched_lint.commands.why.naming import NamingError, is_kind
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, plural
 from kubesched_lint.engine.base.work import OutOfWorkError
-from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.reading import ManifestSet
@@ -89,11 +89,11 @@ def why(
     found, errors, missed = _all_answers(context, asked, question)
     if not found and by_flag:  # the cluster has nothing of this name
         found, errors, missed = _all_answers(context, aims(context, settings, (), None), question)
+    for problem in dict.fromkeys(errors):
+        tell(f"error: {problem.place}: {problem.message}")
     if not found:
         tell(f"error: {missed[0]}")
         raise typer.Exit(2)
-    for problem in dict.fromkeys(errors):
-        tell(f"error: {problem.place}: {problem.message}")
     if output is Format.JSON:
         say_exactly([all_as_json(found), "\n"])
     else:
@@ -125,7 +125,9 @@ def _all_answers(
     missed: list[str] = []
     for aim in asked:
         try:
-            manifests, answered = _answered(context, aim, question)
+            live, manifests = _read(context, aim)
+            errors += manifests.errors
+            found += _answered(aim, question, manifests, live)
         except NamingError as error:
             missed.append(str(error))
             continue
@@ -135,19 +137,20 @@ def _all_answers(
         except OutOfWorkError as error:
             tell(f"error: {question.name} is not explained: {error}")
             raise typer.Exit(2) from None
-        found += answered
-        errors += manifests.errors
     return found, errors, missed
 
 
-def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[ManifestSet, Sequence[Answer]]:
-    """Return the manifests of a target, or of the user's paths, and the answers on its cluster.
-
-    Raises NamingError with a hint, ClusterError, ValueError and OutOfWorkError.
-    """
-    settings, options = aim.settings, aim.settings.options
+def _read(context: typer.Context, aim: Aim) -> tuple[Cluster, ManifestSet]:
+    """Return the cluster of a target and its manifests, or those of the user's paths. Raises ClusterError."""
+    settings = aim.settings
     live = cluster_of(context, settings)
-    manifests = read_manifests(aim.paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
+    where = settings.maybe("cluster")
+    return live, read_manifests(aim.paths, settings.options, render=settings.flag("render"), cluster=where)
+
+
+def _answered(aim: Aim, question: Question, manifests: ManifestSet, live: Cluster) -> Sequence[Answer]:
+    """Return the answers for a target. Raises NamingError with a hint, ValueError and OutOfWorkError."""
+    settings, options = aim.settings, aim.settings.options
     question = replace(
         question,
         apply_order=settings.text("apply-order"),
@@ -161,7 +164,7 @@ def _answered(context: typer.Context, aim: Aim, question: Question) -> tuple[Man
         names = _hint(question.name, manifests.inventory, settings.text("namespace"))
         raise NamingError(f"{error}{names}") from None
     told = [with_premises(one, question, live) for one in found]
-    return manifests, [replace(one, environments=_named(aim.name, one.environments)) for one in told]
+    return [replace(one, environments=_named(aim.name, one.environments)) for one in told]
 
 
 def _named(target: str, environments: Sequence[str]) -> tuple[str, ...]:

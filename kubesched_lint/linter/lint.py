@@ -115,7 +115,9 @@ def _concluded(
                 *run.notes(),
                 *no_longer_served(manifests.unread, scenario.premises.kubernetes_version),
                 *about_nodes(manifests.unread),
-                *_lack_notes(scenario),
+                *work.tried(
+                    lambda: [*_lack_notes(scenario)], ["not computed: the classes and volumes that are missing"]
+                ),
                 *work.tried(
                     lambda: [*_pool_notes(without_suspended(run.last(scenario)))],
                     ["not computed: the nodes that the pools would add"],

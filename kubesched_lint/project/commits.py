@@ -91,7 +91,7 @@ class _Entry(Struct, frozen=True):
 class Copy:
     """A private folder that has files of commits at the absolute paths of their work trees.
 
-    So a relative path of the current folder leads to the file of the commit in the folder ``here`` of the copy. A link
+    So a relative path of the current folder leads to the file of the commit from the copy's ``current_folder``. A link
     stays a link; a reader of the copy does not follow it out of its repository.
     """
 
@@ -101,9 +101,9 @@ class Copy:
         self._bytes = 0
         for listed in self._commits:
             os.makedirs(os.path.join(self.at(listed.tree.top), ".git"))  # the root that no link may leave
-        self.here = self.at(os.path.realpath(os.curdir))
+        self.current_folder = self.at(os.path.realpath(os.curdir))
         """The place of the current folder."""
-        os.makedirs(self.here, exist_ok=True)
+        os.makedirs(self.current_folder, exist_ok=True)
 
     def at(self, real: str) -> str:
         """Return the place of an absolute path in the copy."""

@@ -42,7 +42,7 @@ def is_standing(premise: str) -> bool:
     return _STANDING.match(premise) is not None
 
 
-def told(finding: Finding) -> Iterator[tuple[str, str]]:
+def own_premises(finding: Finding) -> Iterator[tuple[str, str]]:
     """Yield ``unless`` or ``assumes`` and its text for the premises of one finding that are not standing ones."""
     premises = finding.evidence.assumes
     knows_groups = any(re.match(_OF_GROUPS, premise) for premise in premises)  # more of their nodes would not help

@@ -12,13 +12,10 @@ from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.engine.base.identity import ByIdentity
 from kubesched_lint.findings import InputError
 from kubesched_lint.session.moved import Shift, shift_between
-from kubesched_lint.sources.manifests.document import Skipped
-from kubesched_lint.sources.manifests.inputs import SUFFIXES, InputFile, too_large
+from kubesched_lint.sources.manifests.inputs import SUFFIXES, Input, InputFile, too_large
 from kubesched_lint.sources.manifests.limits import LARGEST
 from kubesched_lint.sources.manifests.loader import Entry, documents_of
 from kubesched_lint.sources.manifests.yaml.split import text_of
-
-Found = InputFile | Skipped | InputError
 
 
 class Reading(Struct, frozen=True):
@@ -38,11 +35,11 @@ class SessionFiles:
     a path that no file has whether ``find`` would yield a file there.
     """
 
-    def __init__(self, find: Callable[[], Iterable[Found]], kinds: Kinds, may_hold: Callable[[str], bool]) -> None:
+    def __init__(self, find: Callable[[], Iterable[Input]], kinds: Kinds, may_hold: Callable[[str], bool]) -> None:
         self._find = find
         self._kinds = kinds
         self._may_hold = may_hold
-        self._found: tuple[Found, ...] = ()
+        self._inputs: tuple[Input, ...] = ()
         self._rendered: ByIdentity[InputFile, tuple[Entry, ...]] = ByIdentity()
         self._readings: dict[str, Reading] = {}
         self._buffers: dict[str, bytes] = {}
@@ -55,15 +52,15 @@ class SessionFiles:
     def look_again(self) -> bool:
         """Read the files from the disk. Return whether any of them, or their list, has changed."""
         found = tuple(self._find())
-        if found == self._found:
+        if found == self._inputs:
             return False
-        self._found = found
+        self._inputs = found
         self._rendered = ByIdentity(
             (item, tuple(documents_of(item, self._kinds.is_read)))
-            for item in self._found
+            for item in self._inputs
             if isinstance(item, InputFile) and item.rendering is not None
         )
-        self._real = {f.path: os.path.realpath(f.path) for f in self._found if isinstance(f, InputFile)}
+        self._real = {f.path: os.path.realpath(f.path) for f in self._inputs if isinstance(f, InputFile)}
         self._known = set(self._real.values())
         there = {*self._known, *self._buffers}
         self._readings = {real: reading for real, reading in self._readings.items() if real in there}
@@ -94,7 +91,7 @@ class SessionFiles:
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entries of all files; for a buffer that cannot be read those of its last text that could."""
-        for item in self._found:
+        for item in self._inputs:
             if not isinstance(item, InputFile):
                 yield item
             elif item.rendering is not None:
@@ -106,7 +103,7 @@ class SessionFiles:
 
     def rendered_from(self) -> Iterator[str]:
         """Yield the paths of the files that tools rendered; they may lie anywhere in the repository."""
-        for item in self._found:
+        for item in self._inputs:
             if isinstance(item, InputFile) and item.rendering is not None:
                 yield from (written.path for written in item.rendering.files)
 

@@ -20,6 +20,8 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.placing.scenarios import without_transient
+from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, Report
 from kubesched_lint.linter.options import Options
@@ -29,9 +31,10 @@ from kubesched_lint.project.baseline import KnownFinding, held_against, read_bas
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.session.decoding import Decoder
-from kubesched_lint.session.files import Found, SessionFiles, shifts
+from kubesched_lint.session.files import SessionFiles, shifts
 from kubesched_lint.session.limits import STEPS_AT_ONCE
 from kubesched_lint.session.moved import moved
+from kubesched_lint.sources.manifests.inputs import Input
 
 
 class Answer(Struct, frozen=True):
@@ -56,6 +59,10 @@ class Session:
         self._whole: Answer | None = None
         self._costs: dict[str, float] = {}
         self._manifests: ManifestSet | None = None
+        self._scenario: Scenario | None = None
+        """That of the manifests, with all that the answer at once has learnt of it."""
+        self._paid: dict[str, float] = {}
+        """What rules have cost that learnt of this scenario."""
         self.read_cluster()
 
     def read_cluster(self) -> None:
@@ -66,8 +73,9 @@ class Session:
         server = self.cluster.server_version if self.cluster else ""
         self._version = judged_by(self.options.kubernetes_version, server)
         self._decoder = Decoder(self.options, self._version)
-        self._manifests = self._whole = None
+        self._manifests = self._whole = self._scenario = None
         self._costs = {}
+        self._paid = {}
 
     def look_again(self) -> bool:
         """Read the files from the disk. Return whether they have changed."""
@@ -79,10 +87,11 @@ class Session:
 
     def _changed(self, is_changed: bool) -> bool:
         if is_changed:
-            self._manifests = None
+            self._manifests = self._scenario = None
+            self._paid = {}
         return is_changed
 
-    def _find(self) -> Iterable[Found]:
+    def _find(self) -> Iterable[Input]:
         return input_of(self.request, self.options)
 
     def _may_hold(self, real: str) -> bool:
@@ -102,7 +111,8 @@ class Session:
         costs: dict[str, float] = {}
         with work.stoppable(is_stopped):
             report = self._report(None, costs)
-        self._costs = costs
+        self._scenario = None  # each fix and each question has one of its own
+        self._costs = costs | {slug: max(cost, costs.get(slug, 0)) for slug, cost in self._paid.items()}
         self._whole = Answer(report, self.files.judged())
         return self._shown(self._whole)
 
@@ -111,8 +121,11 @@ class Session:
         rules = self._rules()
         cheap = self._cheap(rules)
         costs: dict[str, float] = {}
-        with work.within(2 * STEPS_AT_ONCE):
+        with work.within(2 * STEPS_AT_ONCE) as limit:
             report = self._report(cheap, costs)
+        self._paid = costs
+        if not limit.sufficed:  # with more steps, it may know more
+            self._scenario = None
         self._costs |= {slug: max(cost, self._costs.get(slug, 0)) for slug, cost in costs.items()}
         ran = {rule.slug for rule in cheap} - {skip.rule for skip in report.skipped if skip.cut}
         waiting = tuple(rule.slug for rule in rules if rule.slug not in ran and rule.each != "waiver")
@@ -136,8 +149,13 @@ class Session:
         return [rule for rule in rules if rule.slug in cheap or rule.slug not in self._costs]
 
     def _report(self, rules: Sequence[Rule] | None, costs: dict[str, float]) -> Report:
+        """Return the findings; the scenario is kept unless the run does not end."""
         paths = self.request.paths
         manifests = self.manifests
+        scenario, self._scenario = self._scenario, None
+        if scenario is None:
+            cluster = None if self.cluster is None else without_transient(self.cluster)
+            scenario = Scenario(manifests.inventory, cluster, manifests.premises(self.options))
         report = report_on(
             manifests,
             self.cluster,
@@ -148,7 +166,9 @@ class Session:
             rules=rules,
             costs=costs,
             is_refuting=rules is None,
+            scenario=scenario,
         )
+        self._scenario = scenario
         if self._known:
             report = held_against(report, self._known, source=self.request.baseline or "").report
         if self.request.max_age:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.audit import losses as losses_module
 from kubesched_lint.commands.audit.budgets import blocking
-from kubesched_lint.commands.audit.found import (
+from kubesched_lint.commands.audit.findings import (
     DRAINS,
     DRIFT,
     GATED,
@@ -29,7 +29,7 @@ from kubesched_lint.commands.audit.found import (
     RULES,
     SKEW,
     Audit,
-    Found,
+    AuditFinding,
 )
 from kubesched_lint.commands.audit.losses import Losses
 from kubesched_lint.commands.audit.proving import Waits, surely_waiting
@@ -76,7 +76,7 @@ def aged() -> Audit:
     return audit(read_cluster(str(AGED)), Options(), Rulebook.shipped(), "the aged cluster")
 
 
-def only(section: str, name: str) -> Found:
+def only(section: str, name: str) -> AuditFinding:
     (found,) = (one for one in aged().of(section) if one.object.name == name)
     return found
 
@@ -108,7 +108,7 @@ def test_each_section_has_what_is_wrong(section: str, name: str, severity: str, 
 
 def test_one_finding_has_what_follows_from_its_cause() -> None:
     """The lost pods of ``db`` wait for the reason for which its second pod could not come back: the label is gone."""
-    assert [one for one in aged().found if one.object.name == "db"] == [only(RETURN, "db")]
+    assert [one for one in aged().findings if one.object.name == "db"] == [only(RETURN, "db")]
     also = [text for label, text in only(RETURN, "db").details if label == "also"]
     assert any("runs on b1 against its required node affinity or nodeSelector" in text for text in also)
 
@@ -128,7 +128,7 @@ def test_the_json_is_as_its_schema_says() -> None:
 @pytest.mark.parametrize("render", [as_text, as_markdown, as_html])
 def test_every_format_has_every_finding(render: Any) -> None:
     text = unescape(render(aged())).replace("\\", "").replace("<!-- -->", "")
-    for one in aged().found:
+    for one in aged().findings:
         assert one.message.partition(" (")[0] in text
 
 
@@ -440,4 +440,4 @@ def test_a_budget_without_pods_blocks_no_drain() -> None:
     strayed = replace(budget, name="cache", selector=Selector((label,)), source=None)
     both = replace(cluster.inventory, budgets=(budget, strayed))
     found = audit(replace(cluster, inventory=both), Options(), Rulebook.shipped())
-    assert [one.section for one in found.found if one.rule == "budget-selects-nothing"] == [RULES]
+    assert [one.section for one in found.findings if one.rule == "budget-selects-nothing"] == [RULES]

@@ -189,7 +189,7 @@ def test_on_elastic_nodes_the_result_says_what_fixed_ones_would_make_of_it() -> 
     errors = run("lint", *SHOP, "--fixed", "-v").stdout.splitlines()[-1]
     assert errors.split("result")[1].strip() == "2 errors, 1 warning, 1 note"
     elastic = run("lint", *SHOP, "--elastic", "-v").stdout.splitlines()[-1]
-    summary = "3 warnings, 1 note; --fixed, if no autoscaler makes nodes, turns 2 warnings into errors"
+    summary = "3 warnings, 1 note; --fixed (no autoscaler) makes 2 warnings errors"
     assert elastic.split("result")[1].strip() == summary
 
 

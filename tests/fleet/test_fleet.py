@@ -300,6 +300,9 @@ def test_names_that_would_be_one_keep_their_endings(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     (tmp_path / "empty").mkdir()
     assert [name for name, _ in clusters_in(str(tmp_path))] == ["a.json", "a.yaml", "b"]
+    (tmp_path / "a.yaml.yaml").write_text("{}")
+    names = [name for name, _ in clusters_in(str(tmp_path))]
+    assert names == ["a.json", "a.yaml", "a.yaml.yaml", "b"], "two clusters of one name had one report"
 
 
 @pytest.mark.parametrize(

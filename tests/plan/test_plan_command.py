@@ -127,6 +127,31 @@ def test_what_cannot_be_read_ends_with_two(shop: Path) -> None:
     assert run(shop, "v1", "manifests").returncode == 2
 
 
+def test_a_change_may_delete_a_whole_folder(shop: Path) -> None:
+    """From a commit to the work tree as between two commits; a path that neither has is a slip."""
+    git(shop, "rm", "-rq", "manifests")
+    value = found(done := run(shop, "v1", "manifests"))
+    assert (done.returncode, value["result"]) == (0, "this change makes nothing worse")
+    assert [one["actions"] for one in value["workloads"]] == [["removed"]]
+    text = called("plan", "-c", ZONES, "v1", "manifests", cwd=shop).stdout
+    assert "\njudged on 6 nodes (" in text
+    assert run(shop, "v1", "manifests", "mainfests").returncode == 2
+
+
+@pytest.mark.parametrize(("base", "when"), [("v1..HEAD", ""), ("HEAD..v1", " before the change")])
+def test_a_file_that_one_side_cannot_read_leaves_the_result_open(shop: Path, base: str, when: str) -> None:
+    """ "No workload changes" stood above a file that nobody had read, and a green sign where that was before."""
+    git(shop, "checkout", "-q", "v1")
+    bad = b'apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: "\xff"}\n'
+    (shop / "manifests/bad.yaml").write_bytes(bad)
+    git(shop, "add", ".")
+    git(shop, "commit", "-q", "-m", "bad")
+    done = called("plan", "-c", ZONES, "--format", "markdown", "--events", "deploy", base, "manifests", cwd=shop)
+    assert done.returncode == (0 if when else 2)
+    head = f"### ⚠️ nothing is known to get worse; manifests/bad.yaml could not be read{when}"
+    assert head in done.stdout.splitlines()
+
+
 def test_a_kustomization_is_read_with_its_base_from_the_commit(shop: Path) -> None:
     (shop / "overlay").mkdir()
     (shop / "overlay/kustomization.yaml").write_text("resources: [../manifests]\nnamePrefix: eu-\n")

@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.engine.answers.order import WORSE
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.node import ZONE
@@ -23,7 +26,7 @@ from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.report.plan.result import result
-from kubesched_lint.report.plan.rows import rows_of
+from kubesched_lint.report.plan.rows import Effect, Entry, once_each_workload, rows_of
 from kubesched_lint.sources.clusters.read import read_stated
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
@@ -318,6 +321,24 @@ def test_json_has_the_first_line(repo: Path) -> None:
     assert value["result"].startswith("after this change a later rollout cannot end")
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
+
+
+def test_rows_of_two_environments_that_share_all_but_an_event_are_one() -> None:
+    """Eight lines stood twice, because in prod the deploy may fail, too."""
+    stuck = Effect(WORSE, ("rollout",), "likely ok → fails here (stuck)", "the extra pod finds no node")
+    waits = Effect(WORSE, ("deploy",), "likely ok → may fail (0–6/6)", "each pod needs a node of its own")
+    row = Entry(ObjectRef("Deployment", "ops", "edge"), "ops/edge", "updated", "edge.yaml:8", "maxSurge 0 → 1")
+    staging, prod = replace(row, effects=(stuck,)), replace(row, effects=(stuck, waits), direction=WORSE)
+    rows = [(("staging",), staging), (("prod",), prod), (("test",), replace(row, fields="maxSurge 0 → 2"))]
+    change = Plan("main", "the work tree", (), environments=("prod", "staging", "test"))
+    both, other = once_each_workload(change, rows)
+    assert (both.name, both.direction) == ("ops/edge (staging, prod)", WORSE)
+    assert both.lines == (
+        "maxSurge 0 → 1",
+        "rollout: likely ok → fails here (stuck): the extra pod finds no node",
+        "deploy (prod): likely ok → may fail (0–6/6): each pod needs a node of its own",
+    )
+    assert (other.name, other.lines) == ("ops/edge (test)", ("maxSurge 0 → 2",))
 
 
 def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:

@@ -328,13 +328,13 @@ def test_the_result_says_what_fixed_nodes_would_make_of_it(reports: dict[str, Re
     def result(*findings: Finding) -> str:
         return dict(footer(Report(findings)))["result"]
 
-    assert result(lowered) == "1 warning; --fixed, if no autoscaler makes nodes, turns 1 warning into an error"
-    assert "turns 2 warnings into errors" in result(lowered, lowered)
-    assert "turns 1 warning into an error" in result(lowered, other)
+    assert result(lowered) == "1 warning; --fixed (no autoscaler) makes 1 warning an error"
+    assert "makes 2 warnings errors" in result(lowered, lowered)
+    assert "makes 1 warning an error" in result(lowered, other)
     complete = replace(other, if_complete=Severity.ERROR)
-    hint = 'node-groups = "complete" turns 1 warning into an error'
+    hint = 'node-groups = "complete" makes 1 warning an error'
     assert result(complete) == f"1 warning; {hint}"
-    more = "; --fixed, if no autoscaler makes nodes, turns 1 more warning into an error"
+    more = "; --fixed (no autoscaler) makes 1 more warning an error"
     assert result(lowered, complete) == f"2 warnings; {hint}{more}"
     assert "--fixed" not in result(other)
     assert "--fixed" not in result(other, replace(lowered, suppressed=Suppression("we know")))

@@ -85,8 +85,8 @@ def test_a_premise_is_told_once_in_a_finding_and_none_of_the_whole_set() -> None
 def test_lint_of_a_company_fits_a_terminal_and_ends_in_three_lines(cluster: tuple[str, ...]) -> None:
     lines = lines_on_a_terminal("lint", *cluster, cwd=COMPANY / "repo")
     assert max(map(len, lines)) <= 80
-    text = called("lint", *cluster, cwd=COMPANY / "repo").stdout
-    assert len(text.split("\n\n")[-1].splitlines()) <= 3
+    footer = "\n".join(lines).rstrip().split("\n\n")[-1].splitlines()
+    assert [line.partition(" ")[0] for line in footer[1:]] == ["checked", "decide:"]
 
 
 def test_audit_says_what_it_counted_and_no_workload_of_files(tmp_path: Path) -> None:
@@ -124,3 +124,25 @@ def test_no_path_is_the_configured_target_else_the_current_folder(tmp_path: Path
 def test_a_slip_gets_a_guess(arguments: tuple[str, ...], said: str) -> None:
     done = called(*arguments, cwd=SHOP)
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("simulate", "--explain", "search"),
+        ("simulate", "--format", "html-fragment"),
+        ("simulate", "--format", "json"),
+        ("why", "search"),
+        ("why", "wbe"),
+    ],
+)
+def test_who_exits_with_2_says_why(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """What could not be read was in no line of `--explain`, of the table for a page, and beside a wrong name."""
+    search = ROOT / "fixtures/company/repo/apps/shop/base/search.yaml"
+    (tmp_path / "search.yaml").write_text(search.read_text())
+    (tmp_path / "bad.yaml").write_bytes(b'apiVersion: v1\nkind: Pod\nmetadata: {name: "\xff"}\n')
+    command, *rest = words
+    names = rest[:1] if command == "why" else []
+    done = called(command, *names, ".", "-c", NODES, *rest[len(names) :], cwd=tmp_path)
+    assert done.returncode == 2
+    assert "not UTF-8: byte 0xff" in done.stdout + done.stderr

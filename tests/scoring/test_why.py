@@ -348,6 +348,7 @@ def test_a_name_of_several_things_lists_them():
         ("shop/agent", "; did you mean ops/agent\\?"),
         ("deploy/agent", "; did you mean ops/agent\\?"),
         ("wbe", "; did you mean "),
+        ("AGENT", "; did you mean ops/agent\\?"),
         ("", "; there is shop/web"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
@@ -32,6 +33,7 @@ spec:
       containers:
       - {name: web, image: "shop/web:1"}
 """
+COMPANY = Path(__file__).parents[2] / "fixtures/company"
 SLOW = "nodeselector-matches-nothing"
 
 
@@ -101,6 +103,14 @@ def test_a_rule_that_turns_out_dear_is_left_out_the_next_time(tmp_path: Path, mo
     assert found(session.at_once()) == [10]
 
 
+def test_an_answer_at_once_ends_where_notes_take_all_its_steps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An editor said "This is a bug", and showed nothing of the file."""
+    session = opened(tmp_path)
+    monkeypatch.setattr("kubesched_lint.engine.verdicts.missing_facts.in_one_line", lambda _: work.spend(10**9))
+    answer = session.at_once()
+    assert "not computed: the classes and volumes that are missing" in answer.report.summary.notes
+
+
 def test_a_snapshot_may_be_too_old(tmp_path: Path) -> None:
     cluster = tmp_path / "old.json"
     node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a", "creationTimestamp": "2026-01-01T00:00:00Z"}}
@@ -122,6 +132,57 @@ def test_only_a_whole_run_tries_to_refute_proofs(tmp_path: Path, monkeypatch: py
     session.put(str(tmp_path / "web.yaml"), WEB + "# 2\n")
     assert found(session.at_once()) == [10]
     assert len(tried) == 1
+
+
+def test_a_whole_run_goes_on_from_what_the_answer_at_once_has_learnt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(tmp_path)
+    session.whole()
+    session.put(str(tmp_path / "web.yaml"), WEB + "# 2\n")
+    session.at_once()
+    learnt = session._scenario
+    asked: list[object] = []
+    monkeypatch.setattr(proofs, "established", lambda judged, scenario_of: asked.extend(map(scenario_of, judged)) or ())
+    session.whole()
+    assert learnt is not None
+    assert asked == [learnt]
+
+
+def test_what_was_learnt_of_other_texts_or_with_too_few_steps_is_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = opened(tmp_path)
+    session.whole()
+    session.put(str(tmp_path / "web.yaml"), WEB + "# 2\n")
+    session.at_once()
+    session.put(str(tmp_path / "web.yaml"), WEB + "# 3\n")
+    assert session._scenario is None
+    monkeypatch.setattr(
+        "kubesched_lint.checks.nodeselector_matches_nothing.check", lambda *_: work.tried(lambda: work.spend(10**9), ())
+    )
+    session.at_once()
+    assert session._scenario is None
+    session.put(str(tmp_path / "web.yaml"), WEB + "# 4\n")
+    session.at_once()
+    with pytest.raises(work.StoppedError):
+        session.whole(lambda: True)
+    assert session._scenario is None, "it may have been left half done"
+
+
+def test_an_editor_that_is_open_all_day_keeps_nothing_of_former_texts() -> None:
+    """Records that the collector of garbage does not see kept each simulated set alive: 11,000 objects an edit."""
+    train = COMPANY / "repo/data/train.yaml"
+    parts = tuple(str(COMPANY / "repo" / part) for part in ("data", "platform"))
+    session = Session(Request(parts, str(COMPANY / "cluster.json")), Options(), Rulebook.shipped())
+    sizes = []
+    for number in range(4):
+        session.put(str(train), f"{train.read_text()}# {number}\n")
+        session.at_once()
+        session.whole()
+        gc.collect()
+        sizes.append(len(gc.get_objects()))
+    assert sizes[-1] - sizes[1] < 100, sizes
 
 
 def test_a_whole_run_stops_when_nobody_wants_it(tmp_path: Path) -> None:

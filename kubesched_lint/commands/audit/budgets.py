@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.audit.found import DRAINS, FACT, Found
+from kubesched_lint.commands.audit.findings import DRAINS, FACT, AuditFinding
 from kubesched_lint.commands.audit.running_cluster import RunningCluster, place_in, pods_of, ref_of
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
@@ -18,7 +18,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.running_set import Running
 
 
-def blocking(now: RunningCluster) -> Iterator[Found]:
+def blocking(now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield budgets that allow no eviction today although they cover running pods, then pods that drains wait for."""
     for budget, covered in _covered(now, now.running.inventory.budgets):
         kept = [b for b in covered if b.node and not b.terminating and not b.outlasts_drains]
@@ -56,7 +56,7 @@ def _lets_unready_go(budget: DisruptionBudget, covered: Sequence[BoundPod]) -> b
     return lets_unready_go(budget, budget.expected(len(covered), scales), healthy)
 
 
-def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence[BoundPod]) -> Found:
+def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence[BoundPod]) -> AuditFinding:
     ref = ObjectRef("PodDisruptionBudget", budget.namespace, budget.name)
     nodes = list(dict.fromkeys(bound.node for bound in running))
     unready = sum(1 for bound in covered if not (bound.node and bound.ready))
@@ -65,7 +65,7 @@ def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence
     stay = f"{many(count, 'pod')} {plural(count, 'stays', 'stay')} where {plural(count, 'it is', 'they are')}"
     text = f"{ref} allows no eviction today ({budget.bound}{wait}): {stay}"
     on = f"kubectl drain does not end on {many(len(nodes), 'node')}: {first_few(nodes)}"
-    return Found(
+    return AuditFinding(
         DRAINS,
         Severity.WARNING,
         ref,
@@ -77,7 +77,7 @@ def _of(budget: DisruptionBudget, running: Sequence[BoundPod], covered: Sequence
     )
 
 
-def _held(now: RunningCluster) -> Iterator[Found]:
+def _held(now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield the pods that terminate until somebody removes their finalizers."""
     by_owner: dict[ObjectRef, list[BoundPod]] = {}
     for bound in now.cluster.inventory.pods:
@@ -88,10 +88,10 @@ def _held(now: RunningCluster) -> Iterator[Found]:
         text = f"{pods_of(ref, count)} {plural(count, 'terminates', 'terminate')}, and a finalizer keeps "
         text += plural(count, "it", "them")
         on = f"kubectl drain waits for {plural(count, 'it', 'them')} on {first_few([b.node for b in held])}"
-        yield Found(DRAINS, Severity.WARNING, ref, text, evidence=FACT, pods=count, details=(("note", on),))
+        yield AuditFinding(DRAINS, Severity.WARNING, ref, text, evidence=FACT, pods=count, details=(("note", on),))
 
 
-def _bare(now: RunningCluster) -> Iterator[Found]:
+def _bare(now: RunningCluster) -> Iterator[AuditFinding]:
     bare = [b for b in now.cluster.inventory.pods if b.owner is None and b.node and not b.terminating]
     if bare:
         names = [f"{b.namespace}/{b.name}" for b in bare]
@@ -100,4 +100,4 @@ def _bare(now: RunningCluster) -> Iterator[Found]:
         text = f"{have}: {first_few(names)}"
         them = plural(len(bare), "it", "them")
         what = ("note", f"kubectl drain stops at {them} without --force, and with --force nobody makes {them} again")
-        yield Found(DRAINS, Severity.NOTE, first, text, evidence=FACT, pods=len(bare), details=(what,))
+        yield AuditFinding(DRAINS, Severity.NOTE, first, text, evidence=FACT, pods=len(bare), details=(what,))

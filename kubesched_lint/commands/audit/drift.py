@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.commands.audit.found import DRIFT, FACT, Found
+from kubesched_lint.commands.audit.findings import DRIFT, FACT, AuditFinding
 from kubesched_lint.commands.audit.returning import placement_on
 from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster, place, pods_of
 from kubesched_lint.commands.limits import MOST_PLACES
@@ -29,7 +29,7 @@ _CRITICAL = 2_000_000_000
 """SystemCriticalPriority of ``pkg/apis/scheduling/types.go``: descheduler evicts no such pods unless told to."""
 
 
-def drifted(now: RunningCluster) -> Iterator[Found]:
+def drifted(now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield a finding for each group and reason; cordons and passing taints are no drift."""
     for group in now.groups:
         if group.bound[0].owner is not None and group.bound[0].owner.kind == "Node":
@@ -40,7 +40,9 @@ def drifted(now: RunningCluster) -> Iterator[Found]:
         yield from _beside_others(group, now)
 
 
-def _outside(group: ReplicaGroup, now: RunningCluster, plugin: str, wrong: NodeSet, what: str) -> Iterator[Found]:
+def _outside(
+    group: ReplicaGroup, now: RunningCluster, plugin: str, wrong: NodeSet, what: str
+) -> Iterator[AuditFinding]:
     index = now.lasting.index
     if not group.nodes & wrong:
         return
@@ -51,10 +53,10 @@ def _outside(group: ReplicaGroup, now: RunningCluster, plugin: str, wrong: NodeS
     why = f"against {whose} {what}" if what else f"against a taint that {do} not tolerate ({taint})"
     text = f"{_pods(group, len(there))} on {first_few(names)} {why}"
     strategy = "RemovePodsViolatingNodeAffinity" if what else "RemovePodsViolatingNodeTaints"
-    yield _found(group, text, plugin, len(there), strategy, fits=bool(what))
+    yield _drifted(group, text, plugin, len(there), strategy, fits=bool(what))
 
 
-def _beside_others(group: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
+def _beside_others(group: ReplicaGroup, now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield what required pod affinity and anti-affinity would refuse where the pods run."""
     if not (group.pod.required_affinity or group.pod.required_anti_affinity):
         return
@@ -69,10 +71,10 @@ def _beside_others(group: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
         names = first_few([now.lasting.index.names[p] for p in there])
         if reason == REPELLED:
             text = f"{_pods(group, len(there))} on {names} beside pods that required anti-affinity refuses"
-            yield _found(group, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")
+            yield _drifted(group, text, "InterPodAffinity", len(there), "RemovePodsViolatingInterPodAntiAffinity")
         else:
             text = f"{_pods(group, len(there))} on {names} without the pods that required affinity asks for"
-            yield _found(group, text, "InterPodAffinity", len(there), "")
+            yield _drifted(group, text, "InterPodAffinity", len(there), "")
 
 
 def _suspects(group: ReplicaGroup, state: ClusterState) -> Iterator[int]:
@@ -95,7 +97,9 @@ def _pods(group: ReplicaGroup, count: int) -> str:
     return f"{pods_of(group.ref, count)} {plural(count, 'runs', 'run')}"
 
 
-def _found(group: ReplicaGroup, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False) -> Found:
+def _drifted(
+    group: ReplicaGroup, text: str, plugin: str, count: int, strategy: str, *, fits: bool = False
+) -> AuditFinding:
     at = place(group.pod, group.workload, plugin, group.ref)
     details = (
         ("descheduler", f"{strategy} evicts {plural(count, 'it', 'them')}{' if another node fits' if fits else ''}"),
@@ -103,4 +107,4 @@ def _found(group: ReplicaGroup, text: str, plugin: str, count: int, strategy: st
     evicts = bool(strategy) and group.comes_back and (group.pod.priority or 0) < _CRITICAL
     if fits and group.pod.required_node_terms is None:
         evicts = False  # the strategy looks only at pods with required node affinity
-    return Found(DRIFT, Severity.NOTE, group.ref, text, at, FACT, count, details if evicts else ())
+    return AuditFinding(DRIFT, Severity.NOTE, group.ref, text, at, FACT, count, details if evicts else ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.commands.audit.found import DRAINS, FACT, RETURN, RULES, Found, place_of
+from kubesched_lint.commands.audit.findings import DRAINS, FACT, RETURN, RULES, AuditFinding, place_of
 from kubesched_lint.commands.audit.running_cluster import RunningCluster
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
@@ -26,14 +26,14 @@ def lint_report(now: RunningCluster, options: Options, rulebook: Rulebook) -> tu
     return report, {rule.slug: rule for rule in rules}
 
 
-def findings(now: RunningCluster, report: Report, rules: dict[str, Rule]) -> Iterator[Found]:
+def findings(now: RunningCluster, report: Report, rules: dict[str, Rule]) -> Iterator[AuditFinding]:
     """Yield the findings of lint; a proof about a first deployment says what happens if all the pods are made again."""
     runs = {group.ref for group in now.groups}
     for finding in report.findings:
         yield _of(finding, rules[finding.rule], runs)
 
 
-def _of(finding: Finding, rule: Rule, runs: set[ObjectRef]) -> Found:
+def _of(finding: Finding, rule: Rule, runs: set[ObjectRef]) -> AuditFinding:
     evidence = finding.evidence
     argues = evidence.kind in ("proof", "witness")
     of_deploy = evidence.event == "deploy" and rule.family not in _LATER and rule.audit != "rules"
@@ -43,7 +43,7 @@ def _of(finding: Finding, rule: Rule, runs: set[ObjectRef]) -> Found:
     details += [(evidence.kind, evidence.text)] if evidence.text else []
     details += [("assumes", premise) for premise in evidence.assumes]
     details += [("help", finding.help)] if finding.help else []
-    return Found(
+    return AuditFinding(
         section,
         min(finding.severity, Severity.WARNING) if again else finding.severity,
         finding.object,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from kubesched_lint.commands.audit.crowding import Crowding
-from kubesched_lint.commands.audit.found import FACT, LOSS, PROOF, WITNESS, Found
+from kubesched_lint.commands.audit.findings import FACT, LOSS, PROOF, WITNESS, AuditFinding
 from kubesched_lint.commands.audit.proving import NOWHERE, Waits, surely_waiting
 from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster, decisive, place
 from kubesched_lint.commands.limits import MOST_RUNS
@@ -77,8 +77,8 @@ class Losses:
         zones = now.lasting.index.domains(ZONE)
         self._zones = dict(zones) if len(zones) > 1 else {}
 
-    def found(self) -> Iterator[Found]:
-        found: dict[ObjectRef, list[Found]] = {}
+    def findings(self) -> Iterator[AuditFinding]:
+        found: dict[ObjectRef, list[AuditFinding]] = {}
         zones = ((name, nodes, self.gone(nodes)) for name, nodes in self._zones.items())
         for one in (*self._of("node", self._of_nodes()), *self._of("zone", zones)):
             found.setdefault(one.object, []).append(one)
@@ -107,7 +107,7 @@ class Losses:
 
     def _of(
         self, what: str, places: Iterable[tuple[str, NodeSet, Sequence[tuple[ReplicaGroup, int]]]]
-    ) -> Iterator[Found]:
+    ) -> Iterator[AuditFinding]:
         losses: dict[ObjectRef, dict[str, _Loss]] = {}
         left, skipped = MOST_RUNS, list[str]()
         for name, nodes, gone in places:
@@ -254,7 +254,7 @@ class Losses:
                 at = place(group.pod, group.workload, decisive(group.pod, diagnosis, state), group.ref)
                 yield _Left(group, one.left, Waits(surely, NOWHERE), message(diagnosis), at)
 
-    def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[Found]:
+    def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[AuditFinding]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
         index = self._now.lasting.index
         spots: dict[ObjectRef, list[ReplicaGroup]] = {}
@@ -272,7 +272,7 @@ class Losses:
                 text = f"{every} pods of {ref} run {where}"
                 severity = Severity.WARNING if on_one else Severity.NOTE
                 what = ("note", "if it is lost, none of them runs until others are made")
-                yield Found(LOSS, severity, ref, text, evidence=FACT, pods=pods, details=(what,))
+                yield AuditFinding(LOSS, severity, ref, text, evidence=FACT, pods=pods, details=(what,))
 
 
 def _owner(group: ReplicaGroup) -> Selector | None:
@@ -291,7 +291,7 @@ def _worst(several: Iterable[_Loss]) -> _Loss:
     return max(several, key=lambda one: (one.pods, one.lost))
 
 
-def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> Found:
+def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> AuditFinding:
     worst = _worst(several)
     lost = [one.lost for one in several]
     which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost)})"
@@ -299,7 +299,7 @@ def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) 
     is_proven = all(one.is_proven for one in several)
     find = plural(worst.pods, "finds", "find")
     first = max(worst.parts, key=lambda part: part.pods)
-    return Found(
+    return AuditFinding(
         LOSS,
         Severity.WARNING,
         ref,
@@ -311,7 +311,7 @@ def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) 
     )
 
 
-def _beside(first: Found, other: Found) -> str:
+def _beside(first: AuditFinding, other: AuditFinding) -> str:
     """Return the message of another finding, with its evidence if that is another one."""
     how = "proven" if other.evidence == PROOF else "in one run with kube-scheduler's scores"
     return other.message if other.evidence == first.evidence else f"{other.message} ({how})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.commands.audit.found import PROOF, RETURN, Found
+from kubesched_lint.commands.audit.findings import PROOF, RETURN, AuditFinding
 from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningCluster, decisive, place
 from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
@@ -14,14 +14,14 @@ from kubesched_lint.engine.scheduler.preemption import preempt
 from kubesched_lint.findings import Severity
 
 
-def not_returning(now: RunningCluster) -> Iterator[Found]:
+def not_returning(now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield a finding for each group of which some pod could not come back."""
     for group in now.groups:
         if group.comes_back and now.follows(group) and not group.pod.node_name:
             yield from _of(group, now)
 
 
-def _of(group: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
+def _of(group: ReplicaGroup, now: RunningCluster) -> Iterator[AuditFinding]:
     if now.open_to(group) and not _own_keys(group.pod):
         return
     lost, seen = _lost(group, now.state)
@@ -33,7 +33,7 @@ def _of(group: ReplicaGroup, now: RunningCluster) -> Iterator[Found]:
     where = "" if total == 1 else ", if one of them were deleted,"
     it = " if it were deleted" if total == 1 else ""
     makes_room = " without evicting other pods" if seen[2] else ""
-    yield Found(
+    yield AuditFinding(
         RETURN,
         Severity.WARNING,
         group.ref,

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.audit.budgets import blocking, unknown_budgets
 from kubesched_lint.commands.audit.drift import drifted
-from kubesched_lint.commands.audit.found import (
+from kubesched_lint.commands.audit.findings import (
     DRAINS,
     DRIFT,
     FACT,
@@ -20,7 +20,7 @@ from kubesched_lint.commands.audit.found import (
     SECTIONS,
     SKEW,
     Audit,
-    Found,
+    AuditFinding,
     one_per_cause,
 )
 from kubesched_lint.commands.audit.linted import findings, lint_report
@@ -62,7 +62,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
     unfollowed: list[str] = []
     report, rules = lint_report(now, options, rulebook)
 
-    def all_of(what: str, make: Callable[[], Iterable[Found]]) -> Iterator[Found]:
+    def all_of(what: str, make: Callable[[], Iterable[AuditFinding]]) -> Iterator[AuditFinding]:
         at(what)
         try:
             with work.within(work.share(0, 2)):
@@ -74,7 +74,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
         *pending(now, waiting or (), may_grow=now.today.is_elastic),
         *all_of(SECTIONS[RETURN], lambda: not_returning(now)),
         *all_of(SECTIONS[DRAINS], lambda: blocking(now)),
-        *all_of(SECTIONS[LOSS], losses.found),
+        *all_of(SECTIONS[LOSS], losses.findings),
         *all_of(SECTIONS[DRIFT], lambda: drifted(now)),
         *all_of(SECTIONS[SKEW], lambda: uneven(now)),
         *gated(now),
@@ -113,13 +113,13 @@ def _skipped(skips: Sequence[Skip]) -> Iterator[str]:
 # --- One finding per cause: the most important one has what the others say ------------------------------------------
 
 
-def _explained(found: Sequence[Found]) -> Iterator[Found]:
+def _explained(found: Sequence[AuditFinding]) -> Iterator[AuditFinding]:
     """Yield findings without those that an earlier one covers."""
-    about: dict[object, list[Found]] = {}
+    about: dict[object, list[AuditFinding]] = {}
     for one in found:
         for key in {one.object, (one.section, one.place)}:
             about.setdefault(key, []).append(one)
-    gone: set[Found] = set()
+    gone: set[AuditFinding] = set()
     for one in found:
         if one in gone:
             continue
@@ -129,7 +129,7 @@ def _explained(found: Sequence[Found]) -> Iterator[Found]:
         yield _with(one, beside)
 
 
-def _covers(one: Found, other: Found) -> bool:
+def _covers(one: AuditFinding, other: AuditFinding) -> bool:
     """Whether another finding, about the same object or at the same place, follows from this one or names its cause."""
     if one.section == DRAINS:
         return not one.rule and bool(other.rule) and other.section == DRAINS and other.place == one.place != ""
@@ -146,7 +146,7 @@ def _covers(one: Found, other: Found) -> bool:
     return other.section in (DRIFT, RETURN) or (other.section == RULES and other.evidence != FACT)
 
 
-def _with(first: Found, beside: Sequence[Found]) -> Found:
+def _with(first: AuditFinding, beside: Sequence[AuditFinding]) -> AuditFinding:
     best = None if first.rule else next((f for f in beside if f.rule and f.role != _SYMPTOM), None)
     details = list(first.details)
     if best is not None:

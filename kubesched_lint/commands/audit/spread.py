@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from kubesched_lint.commands.audit.found import FACT, SKEW, Found
+from kubesched_lint.commands.audit.findings import FACT, SKEW, AuditFinding
 from kubesched_lint.commands.audit.running_cluster import RunningCluster, place_in
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
@@ -21,7 +21,7 @@ from kubesched_lint.findings import Severity
 _STRATEGY = "RemovePodsViolatingTopologySpreadConstraint"
 
 
-def uneven(now: RunningCluster) -> Iterator[Found]:
+def uneven(now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield a finding for each workload and constraint whose domains differ by more than maxSkew today."""
     seen: set[object] = set()
     for group in now.groups:
@@ -36,7 +36,7 @@ def uneven(now: RunningCluster) -> Iterator[Found]:
 
 def _of(
     now: RunningCluster, workload: Workload, pod: Pod, constraint: SpreadConstraint, number: int
-) -> Iterator[Found]:
+) -> Iterator[AuditFinding]:
     counts = _counts(now, pod, constraint)
     skew = max(counts.values(), default=0) - least_count(constraint, counts.values())
     if skew <= constraint.max_skew:
@@ -46,7 +46,7 @@ def _of(
     moves = moved(list(counts.values()), constraint.max_skew)
     default = "" if constraint.is_hard else " with ScheduleAnyway among its constraints"
     text = f"{workload} is uneven over {constraint.topology_key}: skew {skew} > maxSkew {constraint.max_skew} ({shown})"
-    yield Found(
+    yield AuditFinding(
         SKEW,
         Severity.WARNING if constraint.is_hard else Severity.NOTE,
         workload.ref,

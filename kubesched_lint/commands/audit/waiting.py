@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 
-from kubesched_lint.commands.audit.found import GATED, PENDING, Found
+from kubesched_lint.commands.audit.findings import GATED, PENDING, AuditFinding
 from kubesched_lint.commands.audit.running_cluster import RunningCluster, decisive, place, pods_of, ref_of
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
@@ -17,7 +17,7 @@ _LONG = timedelta(minutes=15)
 """maxNodeProvisionTime of cluster-autoscaler: longer, and it gives up on a node."""
 
 
-def pending(now: RunningCluster, waiting: Iterable[Waiting], *, may_grow: bool) -> Iterator[Found]:
+def pending(now: RunningCluster, waiting: Iterable[Waiting], *, may_grow: bool) -> Iterator[AuditFinding]:
     """Yield a finding for each owner of waiting pods, and for each reason by the model."""
     workloads = {w.key: w for w in now.running.inventory.workloads}
     groups: dict[tuple[ObjectRef, str], list[Waiting]] = {}
@@ -30,7 +30,7 @@ def pending(now: RunningCluster, waiting: Iterable[Waiting], *, may_grow: bool) 
         plugin = decisive(pod, first.diagnosis, now.state_today)
         count = sum(len(one.pods) for one in several)
         passes = not ours or (may_grow and not any(_for_long(one, now) for one in several))
-        yield Found(
+        yield AuditFinding(
             PENDING,
             Severity.WARNING if passes else Severity.ERROR,
             ref,
@@ -76,7 +76,7 @@ def _hope(one: Waiting, *, may_grow: bool) -> Iterator[tuple[str, str]]:
         yield "note", "nodes come and go in this cluster: an autoscaler may add one for it"
 
 
-def gated(now: RunningCluster) -> Iterator[Found]:
+def gated(now: RunningCluster) -> Iterator[AuditFinding]:
     """Yield a finding for each owner of pods with scheduling gates."""
     found: dict[tuple[ObjectRef, tuple[str, ...]], list[BoundPod]] = {}
     for bound in now.cluster.unbound:
@@ -86,7 +86,7 @@ def gated(now: RunningCluster) -> Iterator[Found]:
     for (ref, gates), pods in found.items():
         is_held = plural(len(pods), "is", "are")
         names = f"{plural(len(gates), 'gate')} {', '.join(gates)}"
-        yield Found(
+        yield AuditFinding(
             GATED,
             Severity.NOTE,
             ref,

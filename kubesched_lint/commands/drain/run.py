@@ -29,7 +29,7 @@ from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.running_cluster import RunningCluster, unmodelled_controllers
 from kubesched_lint.commands.drain.search import Fewest, greedy
 from kubesched_lint.commands.drain.smallest import Smallest, where_it_ends
-from kubesched_lint.commands.drain.telling import bad_course, told
+from kubesched_lint.commands.drain.telling import bad_course, played_waves
 from kubesched_lint.commands.limits import MOST_TARGETS
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
@@ -230,12 +230,12 @@ class Planner:
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def _possible(self, waves: Waves, evidence: str, *, is_fewest: bool) -> DrainPlan:
-        return DrainPlan(POSSIBLE, evidence, self._targets, told(self._traces, waves), is_fewest)
+        return DrainPlan(POSSIBLE, evidence, self._targets, played_waves(self._traces, waves), is_fewest)
 
     def _depends(self, waves: Waves) -> DrainPlan:
         """Return a plan of which some end is good, with the first wave that may end badly."""
         worst = next((found for n in range(len(waves)) if (found := self._any.play(waves[: n + 1])).bad), None)
-        told_waves = told(self._traces, waves)
+        told_waves = played_waves(self._traces, waves)
         if worst is None:
             return DrainPlan(DEPENDS, PROVEN, self._targets, told_waves)
         wave = next(wave for n, wave in enumerate(waves) if self._any.play(waves[: n + 1]) is worst)

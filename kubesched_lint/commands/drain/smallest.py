@@ -34,7 +34,7 @@ class Smallest:
     def obstacles(self) -> tuple[Obstacle, ...] | None:
         """Return the obstacles; None if no set of a few conditions is enough."""
         found = next(self._sets(), None)
-        return None if found is None else tuple(self._told(each, found) for each in found)
+        return None if found is None else tuple(self._obstacle(each, found) for each in found)
 
     def _sets(self) -> Iterator[tuple[Condition, ...]]:
         every = tuple(conditions(self._now))
@@ -59,7 +59,7 @@ class Smallest:
             )
         return self._replays[key]
 
-    def _told(self, one: Condition, given_up: Collection[Condition]) -> Obstacle:
+    def _obstacle(self, one: Condition, given_up: Collection[Condition]) -> Obstacle:
         """Return the obstacle that a condition is where the others are given up."""
         replay = self._replay([each for each in given_up if each != one])
         seen = [obstacle for obstacle in where_it_ends(replay, self._targets) if condition_of(obstacle) == one]

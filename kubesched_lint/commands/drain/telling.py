@@ -18,18 +18,18 @@ from kubesched_lint.engine.runs.narrate import line
 _COUNTED = ("cpu", "memory", "pods")
 
 
-def told(replay: Replay, waves: Waves) -> tuple[Wave, ...]:
+def played_waves(replay: Replay, waves: Waves) -> tuple[Wave, ...]:
     """Return the waves as one random trace plays them.
 
     They have no moves where no trace ends well, or where the work reaches its limit.
     """
-    found: list[Wave] = []
+    waves_played: list[Wave] = []
     for number in range(1, len(waves) + 1):
-        one = work.tried(lambda: _told(replay, waves[:number]), None, 2)  # noqa: B023 - called at once
-        if one is None:
-            return (*found, *map(Wave, waves[number - 1 :]))
-        found.append(one)
-    return tuple(found)
+        wave = work.tried(lambda: _played_wave(replay, waves[:number]), None, 2)  # noqa: B023 - called at once
+        if wave is None:
+            return (*waves_played, *map(Wave, waves[number - 1 :]))
+        waves_played.append(wave)
+    return tuple(waves_played)
 
 
 def bad_course(played: Played) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def bad_course(played: Played) -> tuple[str, ...]:
 _NAMES = {"evict": "drain", "uncordon": "nodes come back", "join": "nodes join", "lose": "nodes go"}
 
 
-def _told(replay: Replay, waves: Waves) -> Wave | None:
+def _played_wave(replay: Replay, waves: Waves) -> Wave | None:
     """Return the last wave as a trace plays it; None if none ends well."""
     played, wave = replay.play(waves), waves[-1]
     if not played.good:
@@ -79,7 +79,7 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
     for position, node in enumerate(played.drain.nodes):
         if not node.unschedulable and node.allocatable is not None:
             zones.setdefault(zone_of(node.labels), []).append(position)
-    found = [
+    waves_played = [
         Tight(zone, resource, used, whole)
         for zone, there in zones.items()
         for resource in _COUNTED
@@ -92,4 +92,4 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
         )
         for used in [sum(model.cluster.requested(p, resource) for p in there)]
     ]
-    return max(found, key=lambda one: one.share, default=None)
+    return max(waves_played, key=lambda one: one.share, default=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 from msgspec import Struct
 
@@ -47,12 +48,12 @@ def clusters_in(folder: str) -> tuple[tuple[str, str], ...]:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
         raise FleetError(f"{folder}: cannot be listed: {error.strerror or error}") from None
-    clusters = [(_stem(e.name), e.path) for e in entries if not e.name.startswith(".") and _is_cluster(e)]
+    clusters = [entry for entry in entries if not entry.name.startswith(".") and _is_cluster(entry)]
     if not clusters:
         raise FleetError(f"{folder}: no cluster found: it has no .json, .yaml or .gz file, and no folder with one")
-    names = [name for name, _ in clusters]
-    # a.json and a.yaml are two clusters; their whole file names are different.
-    return tuple((name if names.count(name) == 1 else os.path.basename(path), path) for name, path in clusters)
+    # a.json, a.yaml and a.yaml.gz are three clusters; only their whole file names differ for certain.
+    taken = Counter(name for entry in clusters for name in {entry.name, _stem(entry.name)})
+    return tuple((stem if taken[stem := _stem(e.name)] == 1 else e.name, e.path) for e in clusters)
 
 
 def _stem(name: str) -> str:

@@ -115,7 +115,7 @@ def _submitted(tasks: Iterator[Task], executor: TaskExecutor, tell: Callable[[st
             task = waiting.pop(future)
             outcomes = _outcomes(future, task, executor)
             yield from _again(task, outcomes, lost) if isinstance(outcomes, BaseException) else outcomes
-    lost.told()
+    lost.tell_all()
 
 
 def _outcomes(future: Future[Any], task: Task, executor: TaskExecutor) -> tuple[PairOutcome, ...] | BaseException:

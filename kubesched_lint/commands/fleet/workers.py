@@ -99,7 +99,7 @@ class Lost:
     def note(self, names: Iterable[str], error: BaseException) -> None:
         self._names.setdefault(_in_words(error), []).extend(names)
 
-    def told(self) -> None:
+    def tell_all(self) -> None:
         for reason, names in self._names.items():
             what = first_few(sorted(names))
             self._tell(f"{what}: linted in this process, because {reason}")

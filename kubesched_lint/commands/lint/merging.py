@@ -57,11 +57,11 @@ def merged_findings(reports: Mapping[str, Report]) -> tuple[Finding, ...]:
                 finding.rendered,
             )
             found.setdefault(key, {}).setdefault(name, finding)
-    return tuple(map(_one, found.values()))
+    return tuple(map(_of_all_targets, found.values()))
 
 
-def _one(found: Mapping[str, Finding]) -> Finding:
-    (name, first), *others = found.items()
+def _of_all_targets(by_target: Mapping[str, Finding]) -> Finding:
+    (name, first), *others = by_target.items()
     evidence, help_, fixes = first.evidence, first.help, first.fixes
     if any(other.evidence != evidence for _, other in others):
         evidence = replace(evidence, text=f"in {name}: {evidence.text}")
@@ -69,7 +69,7 @@ def _one(found: Mapping[str, Finding]) -> Finding:
         help_ = f"in {name}: {help_}"
     if any(other.fixes != fixes for _, other in others):
         fixes = ()
-    return replace(first, evidence=evidence, help=help_, fixes=fixes, targets=tuple(found))
+    return replace(first, evidence=evidence, help=help_, fixes=fixes, targets=tuple(by_target))
 
 
 def _once(of: Mapping[str, T], items: Callable[[T], Iterable[H]]) -> Iterator[tuple[H, str]]:

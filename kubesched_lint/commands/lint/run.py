@@ -92,7 +92,7 @@ class Inputs(Struct, frozen=True, dict=True):
 
     request: Request
     options: Options
-    found: Iterable[Input]
+    files: Iterable[Input]
     """Read once: a list gives up each file when its documents are made."""
     shared: Shared
     past: LintRun | None = None
@@ -117,12 +117,12 @@ class Inputs(Struct, frozen=True, dict=True):
         return made
 
     def _drained(self) -> Iterator[Input]:
-        if not isinstance(self.found, list):
-            yield from self.found
+        if not isinstance(self.files, list):
+            yield from self.files
             return
-        self.found.reverse()
-        while self.found:
-            yield self.found.pop()
+        self.files.reverse()
+        while self.files:
+            yield self.files.pop()
 
     @property
     def version(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from kubesched_lint.clock import now
 from kubesched_lint.commands.plan.changes import UNREAD, ObjectChange, beside_running, other_changes
 from kubesched_lint.commands.plan.comparing import (
     budget_changes,
@@ -169,7 +170,7 @@ def plan(
         found,
         objects=tuple(as_far_as_read(change, before, after) for change in beside),
         findings=lint.findings,
-        cluster=lint.reports[1].summary.cluster,
+        cluster=lint.reports[1].summary.cluster or lint.cluster.describe(now),  # nothing is linted of an empty set
         errors=(*after.errors, *lint.reports[1].errors),
         errors_before=lint.reports[0].errors,
         unread=() if running else tuple(changed_unread(before.manifests, after.manifests)),

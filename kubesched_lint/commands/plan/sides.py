@@ -13,6 +13,7 @@ from contextlib import ExitStack, chdir
 from functools import cache, partial
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.engine.base.text import first_few
@@ -112,6 +113,8 @@ class Commits:
             is_older = dots != ".." and start != self._of(tree, first)
             name = f"where {last} left {first}" if is_older else first
             before = self._copied(tree, start, name, given, (*beside, *reached))
+            if not dots:
+                after = _without_deleted(after, before)
         except (CommitError, ProgramError) as error:
             raise SideError(f"{base}: {error}") from None
         if not (before.is_there or after.is_there):
@@ -140,10 +143,19 @@ class Commits:
         copy.bring(real for path in beside if is_within(real := os.path.realpath(path), tree.top))
         words = commit[:_SHORT] if commit.startswith(name) else f"{name} ({commit[:_SHORT]})"
         given = tuple(map(as_relative, paths))
-        return Side(words, given, copy.here, _as_seen(tree, self._submodules(tree, commit), paths))
+        return Side(words, given, copy.current_folder, _as_seen(tree, self._submodules(tree, commit), paths))
 
     def _checked_out(self, tree: WorkTree, paths: tuple[str, ...]) -> Side:
         return Side(WORK_TREE, paths, submodules=_as_seen(tree, self._staged(tree), paths))
+
+
+def _without_deleted(after: Side, before: Side) -> Side:
+    """Return the work tree's side without paths that only the commit has: a change may delete a whole folder."""
+    pairs = zip(after.paths, before.paths, strict=True)
+    kept = (
+        now for now, then in pairs if os.path.lexists(now) or not os.path.lexists(os.path.join(before.folder, then))
+    )
+    return replace(after, paths=tuple(kept))
 
 
 def _parted(base: str) -> tuple[str, str, str]:

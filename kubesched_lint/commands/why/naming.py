@@ -65,7 +65,7 @@ def _hint(name: str, known: Sequence[NamedObject]) -> str:
     called: dict[str, list[NamedObject]] = {}
     for subject in known:
         called.setdefault(subject.name, []).append(subject)
-    guesses = [subject for right in meant(name.rpartition("/")[2], called) for subject in called[right]]
+    guesses = [subject for right in meant(name.rpartition("/")[2].lower(), called) for subject in called[right]]
     if guesses:
         return f"; did you mean {_listed(guesses, ' or ')}?"
     return f"; there is {_listed(known, ', ')}" if known else ""

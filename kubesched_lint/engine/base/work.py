@@ -35,6 +35,8 @@ class _Limits(local):
     left: float = float("inf")
     """Steps until the nearest limit."""
     is_stopped: Callable[[], bool] | None = None
+    ends: int = 0
+    """How often a limit was reached."""
 
 
 _LIMITS = _Limits()
@@ -45,6 +47,7 @@ def spend(steps: int = 1) -> None:
     left = _LIMITS.left - steps
     _LIMITS.left = left
     if left < 0:
+        _LIMITS.ends += 1
         raise OutOfWorkError(WHY)
     go_on()
 
@@ -82,6 +85,7 @@ class Attempts:
         """Return ``compute()``. Raises OutOfWorkError at once if no more steps are left than did not suffice before."""
         left = _LIMITS.left
         if left <= self._most:
+            _LIMITS.ends += 1
             raise OutOfWorkError(WHY)
         try:
             return compute()
@@ -107,18 +111,23 @@ class stoppable:  # noqa: N801 - reads as a sentence: with stoppable(…)
 
 
 class within:  # noqa: N801 - reads as a sentence: with within(1_000)
-    """Allow at most ``most`` steps, and no more than the outer limit has left."""
+    """Allow at most ``most`` steps, and no more than the outer limit has left.
 
-    __slots__ = ("before", "given", "most", "spent")
+    Afterwards ``spent`` says how many were taken, and ``sufficed`` whether no limit was reached, this or one inside.
+    """
+
+    __slots__ = ("before", "ends", "given", "most", "spent", "sufficed")
 
     def __init__(self, most: float) -> None:
         self.most = most
 
     def __enter__(self) -> within:
+        self.ends = _LIMITS.ends
         self.before = _LIMITS.left
         self.given = _LIMITS.left = max(0.0, min(self.most, self.before))
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.sufficed = _LIMITS.ends == self.ends
         self.spent = self.given - max(_LIMITS.left, 0.0) if self.given < float("inf") else 0.0
         _LIMITS.left = self.before - self.spent

@@ -492,8 +492,8 @@ def _refused_by_quota(member: SimulatedMember, event: str) -> str:
     jobs = _jobs_beside(simulated.member(short), event)
     if jobs:
         return f"whether the pods of {first_few(jobs)} have ended by then: {quota} counts them{numbers}"
-    namespace = simulated.workloads[short].namespace
-    return f"a proof: {quota} may refuse pods of namespace {namespace}{numbers}"
+    where = f" of namespace {simulated.workloads[short].namespace}" if granted is None else ""  # a name has it
+    return f"a proof: {quota} may refuse pods{where}{numbers}"
 
 
 def _jobs_beside(member: SimulatedMember, event: str) -> Sequence[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
+from kubesched_lint.commands.audit.findings import SECTIONS, Audit, AuditFinding
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.explaining.pending import Waiting
 from kubesched_lint.printing import json_text
@@ -35,7 +35,7 @@ def _value(audit: Audit) -> dict[str, object]:
         "workloads": audit.workloads,
         "pods": audit.pods,
         "sections": [{"section": section, "title": title} for section, title in SECTIONS.items()],
-        "findings": [_finding(one) for one in audit.found],
+        "findings": [_finding(one) for one in audit.findings],
         "model": {
             "compared": tally.compared,
             "agree": tally.agree,
@@ -49,7 +49,7 @@ def _value(audit: Audit) -> dict[str, object]:
     }
 
 
-def _finding(one: Found) -> dict[str, object]:
+def _finding(one: AuditFinding) -> dict[str, object]:
     return {
         "section": one.section,
         "severity": one.severity.word,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from kubesched_lint.commands.audit.found import PENDING, SECTIONS, Audit, Found
+from kubesched_lint.commands.audit.findings import PENDING, SECTIONS, Audit, AuditFinding
 from kubesched_lint.engine.base.text import brief, first_few, many
 from kubesched_lint.explaining.pending import Waiting
 from kubesched_lint.findings import Severity
@@ -26,14 +26,14 @@ def as_text(audit: Audit, *, color: bool = False, room: int = 0, verbose: bool =
 
 def verdict(audit: Audit) -> str:
     """Return ``2 errors, 1 warning``, or ``nothing is wrong``, as far as the audit looked."""
-    found = [one.severity for one in audit.found]
+    found = [one.severity for one in audit.findings]
     words = (many(found.count(severity), severity.word) for severity in sorted(set(found), reverse=True))
     nothing = "nothing is found to be wrong" if audit.unfollowed else "nothing is wrong"
     return ", ".join(words) or nothing
 
 
 def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
-    worst = max((one.severity for one in audit.found), default=None)
+    worst = max((one.severity for one in audit.findings), default=None)
     for line in wrapped(_headline(audit), room, 2):
         yield paint.bold(line) if worst is None else paint.severity(worst, line)
     yield ""
@@ -52,7 +52,7 @@ def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[s
     yield from _footer(audit, room)
 
 
-def _finding(one: Found, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
+def _finding(one: AuditFinding, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
     tag = f"{one.severity.word}[{one.rule or one.section}]"
     message = one.message if verbose else brief(one.message)
     for number, line in enumerate(wrapped(f"{tag}: {visible(message)}", room, 4)):
@@ -108,7 +108,7 @@ def _headline(audit: Audit) -> str:
     """Return ``2 warnings in 5 workloads and 28 pods; no pod waits for a node now``."""
     looked = [many(audit.workloads, "workload")] if audit.workloads else []
     where = f"in {' and '.join([*looked, many(audit.pods, 'pod')])}"
-    calm = "; no pod waits for a node now" if audit.found and not list(audit.of(PENDING)) else ""
+    calm = "; no pod waits for a node now" if audit.findings and not list(audit.of(PENDING)) else ""
     return f"{verdict(audit)} {where}{calm}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.commands.audit.found import SECTIONS, Audit, Found
+from kubesched_lint.commands.audit.findings import SECTIONS, Audit, AuditFinding
 from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.findings import Severity
 from kubesched_lint.report.audit.as_text import verdict
@@ -36,7 +36,7 @@ def _blocks(audit: Audit) -> Iterator[Block]:
             yield Block(heading + "".join(f"{line}\n" for line in _item(one)), 1)
 
 
-def _item(one: Found) -> Iterator[str]:
+def _item(one: AuditFinding) -> Iterator[str]:
     yield f"- **{one.severity.word}**: {plain(one.message)}"
     if one.place:
         yield f"  - at {code(one.place)}"
@@ -46,7 +46,7 @@ def _item(one: Found) -> Iterator[str]:
         yield f"  - the same: {plain(_others(one))}"
 
 
-def _others(one: Found) -> str:
+def _others(one: AuditFinding) -> str:
     return first_few([str(ref) for ref in one.others])
 
 
@@ -75,14 +75,14 @@ def _page(audit: Audit) -> Iterator[str]:
 
 def _tiles(audit: Audit) -> Iterator[str]:
     for severity in sorted(Severity, reverse=True):
-        count = sum(one.severity is severity for one in audit.found)
+        count = sum(one.severity is severity for one in audit.findings)
         yield f"<li><span><b>{count:,}</b> {plural(count, severity.word)}</span></li>"
     if audit.tally.compared:
         agree = f"<b>{audit.tally.agree:,}</b> of {many(audit.tally.compared, 'message agrees', 'messages agree')}"
         yield f"<li><span>{agree}</span></li>"
 
 
-def _articles(found: Iterable[Found]) -> Iterator[str]:
+def _articles(found: Iterable[AuditFinding]) -> Iterator[str]:
     shown = list(found)
     for one in shown[:MOST_ROWS]:
         word = one.severity.word

@@ -24,7 +24,7 @@ from kubesched_lint.report.findings.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.premises import standing, told, without_more_nodes
+from kubesched_lint.report.premises import own_premises, standing, without_more_nodes
 from kubesched_lint.report.words import PREVIEW, evidence_word
 
 _ALL = 1_000_000
@@ -54,7 +54,7 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     if context.verbose and not context.quiet:
         yield from footer_lines([*_premises(report), *footer(report, _ALL)], report, context, paint)
         return
-    for number, line in enumerate(short_footer(report)):
+    for number, line in enumerate(short_footer(report, context.width)):
         if context.quiet and (number or line == "no findings"):
             return
         parts = wrapped(line, context.width, 2)
@@ -121,7 +121,7 @@ def _remarks(finding: Finding, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "", f"{number}. {event}"
     if len(evidence.trace) > MOST_LINES:
         yield "", f"… and {len(evidence.trace) - MOST_LINES} more events ({_ELSEWHERE})"
-    yield from told(finding)
+    yield from own_premises(finding)
     if finding.help:
         yield "help", finding.help
     for fix in finding.fixes:

@@ -162,20 +162,20 @@ def summary_of(name: str, report: Report) -> TargetSummary:
 
 
 def softened(report: Report) -> str:
-    """Return ``node-groups = "complete" turns 2 warnings into errors``, and so for --fixed; or nothing."""
+    """Return ``node-groups = "complete" makes 2 warnings errors``, and so for --fixed; or nothing."""
     found = list(open_findings(report))
     complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
     fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
     parts = []
     if complete:
-        parts.append(f'node-groups = "complete" turns {_into_errors(complete)}')
+        parts.append(f'node-groups = "complete" makes {_into_errors(complete)}')
     if fixed:
-        parts.append(f"--fixed, if no autoscaler makes nodes, turns {_into_errors(fixed, ' more' if complete else '')}")
+        parts.append(f"--fixed (no autoscaler) makes {_into_errors(fixed, ' more' if complete else '')}")
     return "; ".join(parts)
 
 
 def _into_errors(number: int, more: str = "") -> str:
-    return f"{number}{more} {plural(number, 'warning into an error', 'warnings into errors')}"
+    return f"{number}{more} {plural(number, 'warning an error', 'warnings errors')}"
 
 
 def skips(report: Report, most_names: int = SHOWN) -> Iterator[str]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.findings import Report
+from kubesched_lint.report.cells import width
 from kubesched_lint.report.findings.footer import (
     cut_short,
     exceptions,
@@ -28,10 +29,11 @@ _TO_ACT_ON = (" not shown", " can make no node", "no target reads ", ": judged a
 judged otherwise; other notes are background."""
 
 
-def short_footer(report: Report) -> Iterator[str]:
-    """Yield at most three lines; ``footer`` has everything."""
+def short_footer(report: Report, room: int = 0) -> Iterator[str]:
+    """Yield at most three lines, if possible of at most ``room`` cells (0: no limit); ``footer`` has everything."""
     yield _counts(report)
-    yield _checked(report)
+    lines = [_checked(report, report.summary.environments), _checked(report, ())]
+    yield next((line for line in lines if not room or width(line) <= room), lines[-1])
     asides = list(_asides(report))
     if asides:
         yield asides[0] + (f" (-v: {many(len(asides) - 1, 'more remark')})" if len(asides) > 1 else "")
@@ -44,9 +46,9 @@ def _counts(report: Report) -> str:
     return f"{verdict(report)}{where}{problems(report)}{fixes}"
 
 
-def _checked(report: Report) -> str:
+def _checked(report: Report, environments: Sequence[str]) -> str:
     summary = report.summary
-    where = f" ({first_few(summary.environments)})" if summary.environments else ""
+    where = f" ({first_few(environments)})" if environments else ""
     nodes = _nodes(report)
     if summary.targets:
         nodes = f"in {many(len(summary.targets), 'target')} ({first_few([one.name for one in summary.targets])})"

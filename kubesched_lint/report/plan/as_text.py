@@ -52,7 +52,9 @@ def _in_short(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     yield from wrapped(visible(rows.same), room, 2) if rows.same else ()
     yield from _end(plan, room)
     sides = "" if changed else f" from {plan.before} to {plan.after}"
-    yield from wrapped(visible(f"{words.judged_in_short(plan)}{sides}; -v: more"), room, 2)
+    ends = [f"{judged}{sides}; -v: more" for judged in words.judged_in_short(plan)]
+    end = next((line for line in ends if not room or width(visible(line)) <= room), ends[-1])
+    yield from wrapped(visible(end), room, 2)
 
 
 def _entries(entries: Sequence[Entry], palette: Palette, room: int) -> Iterator[str]:

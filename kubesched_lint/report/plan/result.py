@@ -41,9 +41,18 @@ def result(plan: Plan) -> str:
         are = plural(len(names), "is", "are")
         now = "unknown" if open_ else "unknown now"
         unread.insert(0, f"{many(len(names), kind)} {are} {now} ({first_few(names)})")
+    unread += [f"{first_few(paths)} could not be read{when}" for paths, when in _unreadable(plan) if paths]
     if unread:
         return f"nothing is known to get worse; {'; '.join(unread)}"
     return "this change makes nothing worse" if plan.workloads else "no workload changes"
+
+
+def _unreadable(plan: Plan) -> Iterator[tuple[Sequence[str], str]]:
+    """Yield (paths, when) of what one side alone could not read: nobody knows what it makes there."""
+    told_of = [{(error.path, error.message) for error in errors} for errors in (plan.errors, plan.errors_before)]
+    for own, other, when in ((plan.errors, 1, ""), (plan.errors_before, 0, " before the change")):
+        errors = [error for error in own if (error.path, error.message) not in told_of[other]]
+        yield list(dict.fromkeys(error.path for error in errors)), when
 
 
 def _worse(plan: Plan) -> Iterator[Sequence[str]]:
@@ -169,4 +178,5 @@ def is_severe(plan: Plan) -> bool:
 def is_calm(plan: Plan) -> bool:
     """Whether nothing gets worse, as far as anybody knows, and it is known of all that changes."""
     is_known = not any(one.is_open or any(c.is_lost for c in one.cells) for one in plan.workloads)
-    return is_known and not plan.errors and not plan.unread and not any(_worse(plan))
+    is_read = not plan.errors and not plan.unread and not any(paths for paths, _ in _unreadable(plan))
+    return is_known and is_read and not any(_worse(plan))

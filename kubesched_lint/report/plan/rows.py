@@ -6,7 +6,7 @@ Text, Markdown and HTML show these rows, so that they agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,7 +20,7 @@ from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, brief, first_few, joined, many, plural
 from kubesched_lint.engine.model.workload import ROLLED_OUT
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import once_each, with_environments
+from kubesched_lint.linter.environments import once_each, unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.plan.result import names_of
 from kubesched_lint.report.plan.words import actions as action_words
@@ -62,6 +62,8 @@ class Effect(Struct, frozen=True):
     """``ok → fails (3/4)``"""
     cause: str = ""
     place: str = ""
+    environments: tuple[str, ...] = ()
+    """Where it holds; none if wherever the workload has its row."""
 
     @property
     def is_bad(self) -> bool:
@@ -73,6 +75,7 @@ class Effect(Struct, frozen=True):
         place = f" ({self.place})" if self.place else ""
         few = joined(self.events) if len(self.events) <= SHOWN else first_few(self.events)
         events = many(len(self.events), "other event") if others and len(self.events) > SHOWN else few
+        events = with_environments(events, self.environments)
         return f"{events}: {self.ends}{f': {self.cause}' if self.cause else ''}{place}"
 
 
@@ -120,10 +123,10 @@ def rows_of(plan: Plan) -> Rows:
     names = names_of(plan)
     told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
-    changed = _once(plan, _entries([one for one in told if one.change is not None], names, severe))
+    changed = once_each_workload(plan, _entries([one for one in told if one.change is not None], names, severe))
     unproven = _only_may_fail(told)
     beside = [one for one in told if one.change is None and one not in unproven]
-    elsewhere = tuple(entry for entry in _once(plan, _entries(beside, names, severe)) if entry.lines)
+    elsewhere = tuple(entry for entry in once_each_workload(plan, _entries(beside, names, severe)) if entry.lines)
     own = {one.object for one in (*changed, *elsewhere)}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
@@ -153,12 +156,33 @@ def _entries(
         yield one.environments, _entry(one, ends, names, about if given.get(one.object) == ends else ())
 
 
-def _once(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:
+def once_each_workload(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:
     """Return what a reader sees of each workload once, with the environments in which it holds."""
     if not plan.environments:
         return tuple(entry for _, entry in entries)
-    each = once_each(((where or plan.environments, entry) for where, entry in entries), plan.environments)
-    return tuple(replace(entry, name=with_environments(entry.name, where)) for entry, where in each)
+    each: dict[Entry, list[str]] = {}
+    for where, entry in entries:
+        each.setdefault(entry, []).extend(where or plan.environments)
+    alike: dict[Hashable, list[Entry]] = {}
+    for entry in each:
+        alike.setdefault(replace(entry, effects=(), direction=""), []).append(entry)
+    return tuple(_of_several({entry: each[entry] for entry in same}, plan.environments) for same in alike.values())
+
+
+def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> Entry:
+    """Return one row for rows that differ in their effects only; an effect names its environments if not all have it.
+
+    ``each``: row → the environments in which it holds, of ``every``.
+    """
+    first = next(iter(each))
+    where = [name for names in each.values() for name in names]
+    effects = once_each(((names, effect) for entry, names in each.items() for effect in entry.effects), where)
+    return replace(
+        first,
+        name=with_environments(first.name, unless_all(where, every)),
+        effects=tuple(replace(effect, environments=names) for effect, names in effects),
+        direction=WORSE if any(entry.direction == WORSE for entry in each) else first.direction,
+    )
 
 
 # --- one workload ----------------------------------------------------------------------------------------------------

@@ -46,13 +46,15 @@ def judged(plan: Plan) -> str:
     return f"{title(plan)}{environments}{f' on {plan.cluster}' if plan.cluster else ''}"
 
 
-def judged_in_short(plan: Plan) -> str:
-    """Return ``judged prod and staging on 9 nodes (cluster/nodes.json, 9 days old)``."""
+def judged_in_short(plan: Plan) -> Sequence[str]:
+    """Return ``judged prod and staging on 9 nodes (cluster/nodes.json, 9 days old)``, and for few cells less."""
     every = plan.environments
     where = f" {joined(every) if len(every) <= SHOWN else first_few(every)}" if every else ""
     if every and _has_each_a_cluster(plan):
-        return f"judged{where}, each on its cluster"
-    return f"judged{where}{f' on {nodes_in_short(plan.cluster)}' if plan.cluster else ''}"
+        return [f"judged{where}, each on its cluster"]
+    nodes = f" on {nodes_in_short(plan.cluster)}" if plan.cluster else ""
+    number = f" {many(len(every), 'environment')}" if every else ""
+    return [f"judged{each}{nodes}" for each in dict.fromkeys((where, number, ""))]
 
 
 def _has_each_a_cluster(plan: Plan) -> bool:

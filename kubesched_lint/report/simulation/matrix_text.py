@@ -33,6 +33,8 @@ _UNPROVEN = (FAILS_HERE, MAY_FAIL)
 _AFTER_LOSS = "fails here or may fail after a loss"
 """Of a workload that is ok until nodes are lost or drained."""
 _QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN, _AFTER_LOSS})
+_GAP = 2
+"""Blanks between columns where a line has room for them."""
 _NAME_CELLS = 16
 """Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
 
@@ -137,10 +139,13 @@ def _table(simulation: SimulationReport, rows: Sequence[Row], palette: Palette, 
         for i, event in enumerate(simulation.events)
     ]
     widths = [max(map(width, column)) for column in columns]
-    stubs = list(named)
-    if room and max(map(width, stubs)) + sum(widths) + 2 * len(widths) > room:
-        stubs = _below_namespaces(simulation, named, room - sum(widths) - 2 * len(widths))
-    yield from _blocks(columns, widths, stubs, rows, palette, room)
+    stubs, gap = list(named), _GAP
+    left = room - sum(widths)
+    if room and max(map(width, stubs)) > left - gap * len(widths):
+        gap = 1  # a line for each namespace takes more of a screen
+        if max(map(width, stubs)) > left - gap * len(widths):
+            stubs = _below_namespaces(simulation, named, left - gap * len(widths))
+    yield from _blocks(columns, widths, stubs, rows, palette, room, gap)
 
 
 def _below_namespaces(simulation: SimulationReport, named: Mapping[str, Row], most: int) -> list[str]:
@@ -163,14 +168,15 @@ def _blocks(
     rows: Sequence[Row],
     palette: Palette,
     room: int,
+    gap: int,
 ) -> Iterator[str]:
     """Yield the rows below their heads; once more for the columns that a line has no room for."""
     stub = max(width(part) for each in stubs for part in each.split("\n"))
     start = 0
     while start < len(columns):
-        end, taken = start + 1, stub + 2 + widths[start]
-        while end < len(columns) and (not room or taken + 2 + widths[end] <= room):
-            taken += 2 + widths[end]
+        end, taken = start + 1, stub + gap + widths[start]
+        while end < len(columns) and (not room or taken + gap + widths[end] <= room):
+            taken += gap + widths[end]
             end += 1
         if start:
             yield ""
@@ -183,7 +189,7 @@ def _blocks(
             above, _, name = named.rpartition("\n")
             if above:
                 yield palette.bold(above)
-            line = "  ".join((name + " " * (stub - width(name)), *texts)).rstrip()
+            line = (" " * gap).join((name + " " * (stub - width(name)), *texts)).rstrip()
             if line or number > 1:
                 yield line
         start = end

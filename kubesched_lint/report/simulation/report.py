@@ -57,10 +57,10 @@ def as_text(
 
 
 def explained(simulation: SimulationReport, *, color: bool = False, room: int = 0) -> str:
-    """Return the reasons, messages and traces of the rows, without the matrix."""
+    """Return the reasons, messages and traces of the rows, without the matrix, and what could not be read."""
     palette = Palette(color)
-    found = list(details(simulation, palette, room, every_row=True))[1:]  # begins with an empty line
-    return "\n".join((*found, *_premises(simulation, room)))
+    told = list(details(simulation, palette, room, every_row=True))[1:]  # begins with an empty line
+    return "\n".join((*told, *_premises(simulation, room), *_errors(simulation)))
 
 
 def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: bool) -> Iterator[str]:
@@ -94,13 +94,16 @@ def _pictured(simulation: SimulationReport, palette: Palette, room: int) -> Iter
 
 def _end(simulation: SimulationReport, palette: Palette, room: int, verbose: bool) -> Iterator[str]:
     yield from _pictured(simulation, palette, room)
-    for error in simulation.errors:
-        yield visible(f"error: {error.place}: {error.message}")
+    yield from _errors(simulation)
     notes = [note for note in simulation.notes if verbose or note not in simulation.background]
     if simulation.refused or notes:
         yield ""
         for note in (*simulation.refused, *notes):
             yield from wrapped(f"note: {note}", room, 6)
+
+
+def _errors(simulation: SimulationReport) -> Iterator[str]:
+    return (visible(f"error: {error.place}: {error.message}") for error in simulation.errors)
 
 
 def _short(shortage: Shortage) -> str:
@@ -351,6 +354,6 @@ def as_html_fragment(simulation: SimulationReport) -> str:
         name = esc(simulation.named(row, workload.ref.title))
         rows.append(f"<tr><th>{name}</th><td>{workload.ref.kind}</td>{cells}</tr>")
     body = "\n".join(rows)
-    told = (*map(_short, simulation.shortages), *map(_short_after, simulation.short_after_losses))
-    short = "".join(f"<p>{esc(line)}</p>\n" for line in told)
+    told = [*map(_short, simulation.shortages), *map(_short_after, simulation.short_after_losses)]
+    short = "".join(f"<p>{esc(line)}</p>\n" for line in (*told, *_errors(simulation)))
     return f'{short}<table class="kubesched-matrix">\n<tr><th></th><th></th>{head}</tr>\n{body}\n</table>'

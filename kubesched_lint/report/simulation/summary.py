@@ -87,14 +87,18 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
     every = _once_each(simulation, _without_repeats(reasons(simulation)))
     if any(map(_is_of_a_rollout, every)):
         every = [reason for reason in every if reason.word not in _BAD_HERE or _is_of_a_rollout(reason)]
+    open_cells = _unknown_cells(simulation)
     for word_, most in MOST_REASONS.items():
         of_word = [reason for reason in every if reason.word == word_]
+        if word_ == UNKNOWN and open_cells and not of_word:
+            head = palette.severity(_SEVERITIES[word_], _HEADS[word_])
+            yield f"{head}{_of_cells(simulation)}: of workloads that fail; -v says why"
         for helps in (False, True):
             told = [reason for reason in of_word if _wants_nodes(reason) is helps]
             if told:
                 more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
                 head = palette.severity(_SEVERITIES[word_], _HEADS[word_])
-                if word_ == UNKNOWN and len(told) == 1:  # the matrix shows whose cells they are
+                if word_ == UNKNOWN and [reason.size for reason in told] == [open_cells]:  # the matrix shows whose
                     first, *rest = wrapped(f"{_HEADS[word_]}{more}: {said(told[0])}", room, 2)
                     yield from (first.replace(_HEADS[word_], head, 1), *rest)
                     continue
@@ -117,14 +121,14 @@ def _is_of_a_rollout(reason: Reason) -> bool:
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
-    """Return the reasons; a workload that fails is told of once, and not again where it only fails here."""
+    """Return the reasons; a workload that fails is told of once, and not again where it fails here or is unknown."""
     kept: list[Reason] = []
     failing: set[int] = set()
     for reason in every:
         cells = dict(reason.cells)
         if reason.word == FAILS:
             failing.update(cells)
-        elif reason.word == FAILS_HERE:
+        elif reason.word in (FAILS_HERE, UNKNOWN):
             cells = {number: of_number for number, of_number in cells.items() if number not in failing}
         if cells:
             kept.append(Reason(reason.word, reason.cause, cells))
@@ -193,8 +197,12 @@ def _counted_as(word_: str, count: int) -> str:
 
 def _of_cells(simulation: SimulationReport) -> str:
     """Return how many cells are unknown: the exit code does not count them."""
-    cells = [cell for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
-    return f", {sum(cell.verdict == UNKNOWN for cell in cells):,} of {many(len(cells), 'cell')}"
+    cells = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
+    return f", {_unknown_cells(simulation):,} of {many(cells, 'cell')}"
+
+
+def _unknown_cells(simulation: SimulationReport) -> int:
+    return sum(cell.verdict == UNKNOWN for row in simulation.rows for cell in row.cells)
 
 
 def _assumed(simulation: SimulationReport) -> str:

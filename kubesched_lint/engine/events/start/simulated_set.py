@@ -312,7 +312,7 @@ class SimulatedSet(Struct, frozen=True, dict=True):
         )
 
 
-class SimulatedMember(Struct, frozen=True, eq=False, gc=False):
+class SimulatedMember(Struct, frozen=True, eq=False):
     """One of the workloads of a set, and what is known of it there."""
 
     set: SimulatedSet

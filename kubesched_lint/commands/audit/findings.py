@@ -35,7 +35,7 @@ SECTIONS = {
 FACT, PROOF, WITNESS = "fact", "proof", "witness"
 
 
-class Found(Struct, frozen=True, eq=False):
+class AuditFinding(Struct, frozen=True, eq=False):
     """One thing that is wrong, about one object."""
 
     section: str
@@ -64,9 +64,9 @@ class Found(Struct, frozen=True, eq=False):
 
 
 class Audit(Struct, frozen=True):
-    """The result: ``found`` in reading order."""
+    """The result: ``findings`` in reading order."""
 
-    found: tuple[Found, ...] = ()
+    findings: tuple[AuditFinding, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     """Waiting pods whose messages differ from the model's, or may be older than the snapshot."""
     tally: Tally = Tally()
@@ -77,23 +77,23 @@ class Audit(Struct, frozen=True):
     """What the audit did not look at, and why."""
     notes: tuple[str, ...] = ()
 
-    def of(self, section: str) -> Iterator[Found]:
-        return (one for one in self.found if one.section == section)
+    def of(self, section: str) -> Iterator[AuditFinding]:
+        return (one for one in self.findings if one.section == section)
 
     def is_bad(self, fail_on: Severity | None) -> bool:
         """Return whether something of at least this severity was found; never for None."""
-        return fail_on is not None and any(one.severity >= fail_on for one in self.found)
+        return fail_on is not None and any(one.severity >= fail_on for one in self.findings)
 
 
-def in_order(found: Iterable[Found]) -> Iterator[Found]:
+def in_order(found: Iterable[AuditFinding]) -> Iterator[AuditFinding]:
     """Yield findings by section, severity and number of pods."""
     sections = list(SECTIONS)
     yield from sorted(found, key=lambda f: (sections.index(f.section), -f.severity, -f.pods, str(f.object), f.message))
 
 
-def one_per_cause(found: Iterable[Found]) -> Iterator[Found]:
+def one_per_cause(found: Iterable[AuditFinding]) -> Iterator[AuditFinding]:
     """Yield findings in order; of those of a section with one cause, the first, which names the other objects."""
-    kept: dict[object, Found] = {}
+    kept: dict[object, AuditFinding] = {}
     for one in in_order(found):
         key = (one.section, one.cause) if one.cause else one
         first = kept.get(key)

@@ -84,15 +84,34 @@ def with_proofs(
             about.setdefault((one.finding.object, one.finding.evidence.event), one)
     for row in rows:
         ref = workloads[row.number].ref
-        hang = any(one.hazard.after_binding for (of, _), one in about.items() if of == ref)
-        told = ((_hanging(cell) if hang else cell, about.get((ref, cell.event))) for cell in row.cells)
+        hang = next((one for (of, _), one in about.items() if of == ref and one.hazard.after_binding), None)
+        told = ((cell if hang is None else _hanging(cell, hang), about.get((ref, cell.event))) for cell in row.cells)
         stay = len(running.get(row.number, ()))
         yield replace(row, cells=tuple(cell if one is None else _proven(cell, one, stay) for cell, one in told))
 
 
-def _hanging(cell: Cell) -> Cell:
-    """Return what is known of a cell whose pods get nodes and fail there: a bad end stays one."""
-    return not_known(cell, ("pods hang after they are bound",)) if cell.ends_well else cell
+def _hanging(cell: Cell, one: RuleResult) -> Cell:
+    """Return what is known of a cell whose pods get nodes and some fail there, as an error says.
+
+    No event makes more of them run than the error says; whether those that run are the ones that stay is not known.
+    """
+    supply = one.finding.evidence.supply
+    if cell.verdict == NONE or supply is None or cell.wanted <= supply:
+        return not_known(cell, ("which pods run: some get a node and fail there",)) if cell.ends_well else cell
+    bound = Range(0, min(cell.bound.most, int(supply)), "bound")
+    return replace(
+        cell,
+        verdict=BAD,
+        bound=bound,
+        proven=False,
+        text=words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=cell.always_stuck),
+        why=one.finding.evidence.text,
+        message=one.hazard.after_binding,
+        says=_EVENTS_BEGIN,
+        worst=cell.worst or _hung(one, bound),
+        best=None,
+        missing=(),
+    )
 
 
 def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:

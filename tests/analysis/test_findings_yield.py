@@ -88,7 +88,7 @@ def test_of_daemon_sets_each_node_takes_one_pod() -> None:
     """3920m hold one of two pods of 2 CPU: six wait, though the CPU of all nodes together would do for eleven."""
     (finding,) = found(made("DaemonSet", "a", cpu="2") + made("DaemonSet", "b", cpu="2"))["set-does-not-fit"]
     assert finding.message.startswith("at least 6 pods of DaemonSet shop/a and DaemonSet shop/b stay Pending")
-    assert finding.message.endswith("they need room for 12 pods, and by cpu 6 fit")
+    assert finding.message.endswith("they request 24 cpu, and their 6 nodes have 23520m")
 
 
 def scaled(name: str, most: int) -> str:

@@ -38,11 +38,12 @@ from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
 from kubesched_lint.engine.scenario.devices.over_time import following
 from kubesched_lint.engine.scenario.gangs import gangs_of
+from kubesched_lint.engine.scenario.others.neighbours import answers_itself
 from kubesched_lint.engine.scenario.premises import defined_elsewhere, node_premise, spread_alone
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
 from kubesched_lint.engine.scenario.storage.claims import bound_volume
-from kubesched_lint.engine.scheduler.framework import NO_NODES
+from kubesched_lint.engine.scheduler.framework import NO_NODES, with_enforced_constraints
 from kubesched_lint.engine.verdicts.gang_events import gang_lacks
 from kubesched_lint.engine.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
@@ -452,17 +453,23 @@ class MissingFacts:
                 return ()  # no pod is created, whatever else is unknown
             near = () if nowhere[number] else self._lacking[group_of(simulated.member(number))]
             beside = _of_neighbours(simulated.member(number), lacks, near)
-            alone = nowhere[number] or not self._may_need_running(number)
-            return tuple(_of_facts(own[number], beside, self._empty, simulated, alone=alone))
+            return tuple(_of_facts(own[number], beside, self._empty, simulated, self._alone(number)))
 
         return of
 
-    def _may_need_running(self, number: int) -> bool:
-        """Whether running pods, if any were known, could be those that its affinity waits for."""
+    def _alone(self, number: int) -> Callable[[Cell], bool]:
+        """Return whether running pods, if any were known, could not be those that its affinity waits for in a cell.
+
+        What an event leaves decides: the pods of others that it waits for may be lost with their nodes.
+        """
         assert self._scenario.cluster is not None
-        if self._scenario.cluster_has("Pod"):
-            return False
-        return self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._scenario)
+        if self._scenario.cluster_has("Pod") or self._nowhere[number]:
+            return lambda cell: True
+        it = self._scenario.member(self._written[self._simulated.workloads[number].ref])
+        if it.workload in blocked_affinities(self._scenario):
+            return lambda cell: False
+        waits = bool(with_enforced_constraints(it.pod).required_affinity) and not answers_itself(it)
+        return lambda cell: not (waits and self._simulated.deletes(cell.event) and MORE_PODS in cell.rests_on)
 
     @cached_property
     def _written(self) -> Mapping[ObjectRef, Workload]:
@@ -538,7 +545,7 @@ def _untold(member: SimulatedMember) -> Sequence[str]:
 
 
 def _of_facts(
-    own: Sequence[Lack], beside: Sequence[str], empty: str, simulated: SimulatedSet, *, alone: bool
+    own: Sequence[Lack], beside: Sequence[str], empty: str, simulated: SimulatedSet, alone: Callable[[Cell], bool]
 ) -> Iterator[WhatIf[Cell]]:
     """Yield the tests for facts that are not known about a workload, about others, and about a sketch's content."""
 
@@ -558,7 +565,7 @@ def _of_facts(
     yield WhatIf(
         "others ran in the sketch",
         lambda cell, scenario: bool(empty) and cell.verdict != NONE,
-        lambda cell, scenario, again: _on_empty(cell, empty, alone=alone),
+        lambda cell, scenario, again: _on_empty(cell, empty, alone=alone(cell)),
     )
 
 

@@ -576,7 +576,7 @@ def _about(event: str, lacks: Sequence[Lack], simulated: SimulatedSet) -> Sequen
 
 
 def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
-    unknown = [lack.text for lack in own if lack.unknown]
+    unknown = list(dict.fromkeys(lack.text for lack in own if lack.unknown))
     if cell.verdict == NONE:
         scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
         return not_known(cell, tuple(unknown), _UNDECIDED) if scaler_unknown else cell

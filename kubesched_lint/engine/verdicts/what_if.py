@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
 from kubesched_lint.engine.answers.event_bounds import MORE_PODS
 from kubesched_lint.engine.base.places import Manifest, ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few
@@ -395,7 +395,23 @@ def _with_more(cell: Cell, scenario: Scenario, again: Sequence[Cell | None]) -> 
     more = next(iter(again), None)
     if more is None and cell.verdict == BAD:
         return _doubted(_assuming(cell, UNTRIED))
-    return _helped(cell, more or cell)
+    return _helped(cell, cell if more is None else _of_the_pods_of(cell, more))
+
+
+def _of_the_pods_of(cell: Cell, more: Cell) -> Cell:
+    """Return ``more`` in numbers of the pods that ``cell`` wants: a DaemonSet wants one on each further node, too."""
+    if more.wanted == cell.wanted or more.verdict == NONE:
+        return more
+    least = max(cell.wanted - (more.wanted - more.bound.least), 0)
+    bound = Range(least, min(more.bound.most, cell.wanted), more.bound.by)
+    is_open = more.verdict == BAD and not more.stuck and bound.most == cell.wanted
+    verdict = DEPENDS if is_open else more.verdict
+    said, says = (
+        words(more.event, wanted, pods, stuck=more.stuck, always_stuck=more.always_stuck)
+        for wanted, pods in ((more.wanted, more.bound), (cell.wanted, bound))
+    )
+    text = says + more.text.removeprefix(said) if more.text.startswith(said) else more.text
+    return replace(more, wanted=cell.wanted, bound=bound, verdict=verdict, text=text, ready=None)
 
 
 def _helped(cell: Cell, more: Cell) -> Cell:

@@ -204,9 +204,11 @@ class Refuter:
         of_daemons = workload.kind == "DaemonSet"
         sized = workload if of_daemons else replace(workload, replicas=scenario.member(workload).replicas)
         objects = lasting_state(scenario).objects
-        return SimulatedSet(
+        found = SimulatedSet(
             scenario.index.nodes, objects, (sized,), kubernetes_version=scenario.premises.kubernetes_version
         )
+        found.__dict__["admission"] = scenario.admission  # webhooks and schedulers add to its pods what they add there
+        return found
 
     # --- runs -------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kubesched_lint.engine.base.text import joined, many, plural
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.placing.together.joint import POD_LIMIT, PORT, Impossible
+from kubesched_lint.engine.placing.together.joint import GROUPS, POD_LIMIT, PORT, Impossible
 from kubesched_lint.engine.scenario.device_premises import set_premises
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
@@ -52,7 +52,10 @@ def _lack(found: Impossible) -> str:
     """Return what is short: ``they request 10 cpu, and their 2 nodes have 8``."""
     short = found.short
     if short is None:
-        return f"by {joined(found.because)}, {found.placed} of {found.wanted} fit"
+        fitting = f"{found.placed} of {found.wanted}"
+        if found.because == GROUPS[:1]:
+            return f"node by node, their requests leave room for {fitting}"
+        return f"because of {joined(found.because)}, only {fitting} run"
     nodes = many(short.nodes, "node")
     if short.name == POD_LIMIT:
         return f"their {nodes} {plural(short.nodes, 'takes', 'take')} {short.room} more of {found.wanted} pods"

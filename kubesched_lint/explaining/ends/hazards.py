@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from kubesched_lint.engine.answers.event_bounds import PORTS
+from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
@@ -56,7 +57,8 @@ def _more_room(it: Member, end: BadEnd) -> str:
         return _ROOM
     raised = raise_for(it, end.cell.wanted + 1)
     unbounded = without_quotas(it.scenario).member(it.workload)
-    return raised if bad_end(unbounded, end.cell.event) is None else f"{raised} and {_ROOM}"
+    left = work.tried(lambda: bad_end(unbounded, end.cell.event), None)
+    return raised if left is None else f"{raised} and {_ROOM}"
 
 
 _ROOM = "make room for one more pod"
@@ -101,7 +103,10 @@ def rollout_places(it: Member) -> tuple[Place, ...]:
 
 
 def is_helped_by_going_first(it: Member, end: BadEnd) -> bool:
-    """Whether a rollout of a Deployment ends if an old pod makes room first: it does where nodes lack room alone."""
+    """Whether a rollout of a Deployment ends if an old pod makes room first: it does where nodes lack room alone.
+
+    True where that takes more steps than are left: the finding is not worth less without the answer.
+    """
     if end.cell.resource:
         return True
     workload = it.workload
@@ -109,7 +114,7 @@ def is_helped_by_going_first(it: Member, end: BadEnd) -> bool:
     changed = replace(workload, strategy=strategy)
     workloads = tuple(changed if w is workload else w for w in it.scenario.manifests.workloads)
     scenario = it.scenario.with_manifests(replace(it.scenario.manifests, workloads=workloads))
-    left = bad_end(scenario.member(changed), end.cell.event)
+    left = work.tried(lambda: bad_end(scenario.member(changed), end.cell.event), None)
     return left is None or not left.cell.stuck
 
 

@@ -203,7 +203,8 @@ class Refuter:
         assert scenario.cluster is not None
         of_daemons = workload.kind == "DaemonSet"
         sized = workload if of_daemons else replace(workload, replicas=scenario.member(workload).replicas)
-        objects = lasting_state(scenario).objects
+        # The admission names the quotas that count a pod, so these must be its own.
+        objects = replace(lasting_state(scenario).objects, quotas=scenario.admission.objects.quotas)
         found = SimulatedSet(
             scenario.index.nodes, objects, (sized,), kubernetes_version=scenario.premises.kubernetes_version
         )

@@ -14,7 +14,7 @@ from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.own_domains import Near, are_all, near_others
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy
-from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here, run_fewer
 from kubesched_lint.findings import Hazard, Place, Severity, proof
 
 
@@ -50,7 +50,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
                 "supply": left,
                 "reserve": lost,
                 "there": there,
-                "rollouts": _rollouts(it, term, left),
+                **_fewer(it, term, left),
                 "key": term.topology_key,
                 "domains": room.domains,
             },
@@ -80,7 +80,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Near) -> Hazard:
             "pending": replicas - most,
             "replicas": replicas,
             "supply": most,
-            "rollouts": _rollouts(it, term, most),
+            **_fewer(it, term, most),
             "key": key,
             "whom": near.whom,
         },
@@ -92,5 +92,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Near) -> Hazard:
     )
 
 
-def _rollouts(it: Member, term: PodAffinityTerm, most: int) -> str:
-    return rollout_condition(it.workload, most) if repels_across_revisions(it, term) else ""
+def _fewer(it: Member, term: PodAffinityTerm, most: int) -> dict[str, str]:
+    rollouts = rollout_condition(it.workload, most) if repels_across_revisions(it, term) else ""
+    fewer = run_fewer(it.workload, most, rollouts)
+    return {"fewer": fewer, "either": f"{fewer}or " if fewer else ""}

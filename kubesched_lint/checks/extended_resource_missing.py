@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.base.text import is_slip
+from kubesched_lint.engine.base.text import first_few, is_slip
 from kubesched_lint.engine.model.pod import profile_of
 from kubesched_lint.engine.model.resources import is_extended, is_ignored, request_path
 from kubesched_lint.engine.scenario.device_premises import class_premises
 from kubesched_lint.engine.scenario.others.room import why_closed
 from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
-from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_resource
+from kubesched_lint.explaining.near_misses.nearest import akin_resources, correction, hint, nearest_resource
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.sources.manifests.changes import Rename
@@ -32,6 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if within & offering:
             continue
         near = nearest_resource(resource, it.scenario.index.offered)
+        akin = first_few(akin_resources(resource, it.scenario.index.offered), most=2)
         lacked = resource if offering else _lacked(it, resource)
         why = why_closed(it, offering) if offering else ""
         yield Hazard(
@@ -47,7 +48,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 "nodes": it.scenario.names(offering),
                 "why": why,
                 "how": f"add a toleration for {why.removeprefix(_INTOLERANT)}" if _INTOLERANT in why else _BY_LABELS,
-                "nearest": hint(near, "they offer "),
+                "nearest": hint(near or akin, "they offer "),
                 "correction": correction(near),
                 "replicas": it.replicas,
             },

@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.scenario.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
-from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
+from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here, run_fewer
 from kubesched_lint.findings import Hazard, proof
 
 
@@ -32,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - usable,
             "replicas": replicas,
             "usable": usable,
-            "rollouts": rollout_condition(it.workload, usable),
+            "fewer": run_fewer(it.workload, usable, rollout_condition(it.workload, usable)),
             "port": port.port,
         },
         variant="host_network" if port.path[-1] == "containerPort" else "default",

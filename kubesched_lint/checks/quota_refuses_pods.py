@@ -16,12 +16,12 @@ from kubesched_lint.engine.scenario.quotas import STANDING, drawing, shown_as
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.quota_excess import (
     Excess,
+    advice,
     exceeded_alone,
     exceeded_together,
     is_live,
     lines_of,
     premise,
-    run_fewer,
 )
 from kubesched_lint.findings import Hazard, Severity, proof
 
@@ -88,7 +88,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
             "hard": hard,
             "total": total,
             "allowed": excess.allowed,
-            "fewer": run_fewer(it, excess),
+            **advice(it, excess, quota),
             "pending": pending,
             "others": tuple(str(w) for w in excess.members if w is not it.workload),
         },

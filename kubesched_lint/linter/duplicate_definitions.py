@@ -91,7 +91,7 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
         work.spend(6 * sum(map(len, self.groups.values())))
         kept = [_nearest(items, source, last) for items in self.groups.values()]
         left = {Itself(item) for items in self.groups.values() for item in items} - set(map(Itself, kept))
-        mismatched = set(self._mismatched_scalers(left, last))
+        mismatched = set(self._mismatched_scalers(left))
         own = {Itself(item) for items in self.groups.values() for item in items if item.source is source}
         key = frozenset({*map(self._alike.__getitem__, kept), *own, *(("not used", scaler) for scaler in mismatched)})
         if key not in self._sets:
@@ -100,12 +100,12 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
             self._sets[key] = Inventory(**kept_lists)
         return self._sets[key]
 
-    def _mismatched_scalers(self, left: Collection[Itself[Any]], last: bool) -> Iterator[Itself[Any]]:
-        """Yield each autoscaler whose nearest definition of its target was not chosen."""
+    def _mismatched_scalers(self, left: Collection[Itself[Any]]) -> Iterator[Itself[Any]]:
+        """Yield each autoscaler that is nearer to definitions of its target than to the chosen one."""
         for scaler in self.manifests.autoscalers:
             target = (scaler.target.kind, scaler.namespace, scaler.target.name)
             items = self.groups.get(("workloads", target))
-            if items is not None and Itself(_nearest(items, scaler.source, last)) in left:
+            if items is not None and all(Itself(item) in left for item in _nearest_ones(items, scaler.source)):
                 yield Itself(scaler)
 
     @property
@@ -167,12 +167,19 @@ def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
     """The definition that is ``source``, else one in its file, else one with the longest common path of folders."""
     if source is None:
         return items[-1 if last else 0]
-    near = [_nearness(item.source, source) for item in items]
-    best = max(near)
-    found = [item for item, closeness in zip(items, near, strict=True) if closeness == best]
+    found = _nearest_ones(items, source)
     # In one file the later definition replaces the earlier one; in two files either may be meant.
     where = found[-1 if last else 0].source.path
     return next(item for item in reversed(found) if item.source.path == where)
+
+
+def _nearest_ones(items: Sequence[Any], source: Source | None) -> Sequence[Any]:
+    """Return the definitions of which none is nearer to ``source``; all without one."""
+    if source is None:
+        return items
+    near = [_nearness(item.source, source) for item in items]
+    best = max(near)
+    return [item for item, closeness in zip(items, near, strict=True) if closeness == best]
 
 
 def _nearness(one: Source | None, other: Source) -> tuple[int, int, int]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from kubesched_lint import lint
+from kubesched_lint.engine.placing.together.joint import POD_LIMIT, Impossible, Short
+from kubesched_lint.explaining.crowding.contradictions import values_of
 from kubesched_lint.findings import Finding
 from kubesched_lint.sources.clusters.read import cluster_from
 
@@ -88,7 +92,21 @@ def test_of_daemon_sets_each_node_takes_one_pod() -> None:
     """3920m hold one of two pods of 2 CPU: six wait, though the CPU of all nodes together would do for eleven."""
     (finding,) = found(made("DaemonSet", "a", cpu="2") + made("DaemonSet", "b", cpu="2"))["set-does-not-fit"]
     assert finding.message.startswith("at least 6 pods of DaemonSet shop/a and DaemonSet shop/b stay Pending")
-    assert finding.message.endswith("they need room for 12 pods, and by cpu 6 fit")
+    assert finding.message.endswith("they request 24 cpu, and their 6 nodes have 23520m")
+
+
+@pytest.mark.parametrize(("count", "short", "said"), [
+    (4, Short("cpu", 5000, 4000, 2), "they request 5 cpu, and their 2 nodes have 4"),
+    (4, Short("memory", (4 << 30) + 1, 4 << 30, 1), "they request 4294967297 memory, and their 1 node has 4294967296"),
+    (12, Short(POD_LIMIT, 12, 10, 2), "their 2 nodes take 10 more of 12 pods"),
+    (3, Short("host port 80", 3, 2, 2), "each takes host port 80, and they have 2 nodes"),
+    (4, None, "node by node, their requests leave room for 3 of 4"),
+])  # fmt: skip
+def test_what_is_short_together_is_said_with_its_numbers(count: int, short: Short | None, said: str) -> None:
+    found = Impossible((), count, 3, (short.name if short else "resources",), short)
+    assert values_of(found)["lack"] == said
+    together = Impossible((), count, 3, ("resources", "anti-affinity"))
+    assert values_of(together)["lack"] == f"because of resources and anti-affinity, only 3 of {count} run"
 
 
 def scaled(name: str, most: int) -> str:

@@ -6,6 +6,13 @@ import pytest
 import yaml
 
 from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.pod import Pod, Volume
+from kubesched_lint.engine.placing.together.joint import contradictions
+from kubesched_lint.engine.placing.trial import trials_of
+from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.scenario import Scenario
+from kubesched_lint.engine.scheduler.binding import bind
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -14,6 +21,7 @@ from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.sources.manifests.loader import documents
 from tests.lifecycle.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
+STORAGE = "storage.k8s.io/v1"
 SPREAD = {
     "topologySpreadConstraints": [
         {
@@ -84,6 +92,49 @@ def test_a_drain_that_evicts_a_bare_pod_makes_room_for_those_that_name_the_node(
     searched = cell(report_of(cluster, one, events=("drain",)), "web", "drain")
     counted = cell(report_of(cluster, one, events=("drain",), states=1), "web", "drain")
     assert counted.bound.least <= searched.bound.least <= searched.bound.most <= counted.bound.most == 1
+
+
+def beside(rival: dict, *objects: dict) -> Scenario:
+    text = yaml.safe_dump_all([rival, *objects])
+    return Scenario(manifest_set(documents("set.yaml", text.encode(), is_read), "default").inventory, sketch(1, "a"))
+
+
+def test_a_trial_counts_the_room_of_pods_that_name_their_node():
+    named = workload("Deployment", "named", 1, asking("3", nodeName="w"))
+    scenario = beside(named, workload("Deployment", "other", 1, asking("2")))
+    ends = [{w.name: left for w, left in trial.items()} for trial in trials_of(scenario)]
+    assert ends[0]["other"] == (1, "0/1 nodes are available: 1 Insufficient cpu.")
+    assert ends[1]["named"] == (1, "the kubelet of w refuses it: Insufficient cpu")
+
+
+def test_a_critical_pod_that_names_its_node_is_in_no_trial():
+    """Its kubelet drives out others, and nothing says which."""
+    named = workload("Deployment", "named", 1, asking("3", nodeName="w", priorityClassName="system-node-critical"))
+    assert trials_of(beside(named, workload("Deployment", "other", 1, asking("2")))) == ({}, {}, {})
+
+
+def test_those_that_name_their_node_are_short_of_room_together_with_others():
+    named, rival = (
+        workload("Deployment", "named", 1, asking("3", nodeName="w")),
+        workload("Deployment", "other", 1, asking("2")),
+    )
+    (short,) = contradictions(beside(named, rival))
+    assert (short.wanted, short.placed, short.short.asked, short.short.room) == (2, 1, 5000, 4000)
+
+
+def test_no_scheduler_binds_the_claims_of_a_pod_that_names_its_node():
+    objects = [
+        other("StorageClass", "late", STORAGE, provisioner="csi.x", volumeBindingMode="WaitForFirstConsumer"),
+        other("PersistentVolumeClaim", "data", spec={"storageClassName": "late", "accessModes": ["ReadWriteOnce"]}),
+    ]
+    scenario = Scenario(Inventory(), sketch(1, "a", "4", "110", *objects))
+    state = lasting_state(scenario)
+    (key,) = state.storage.claims
+    volume = Volume("data", "persistentVolumeClaim", claim="data")
+    bind(Pod("default", {}, node_name="w", volumes=(volume,)), 0, state)
+    assert not state.storage.claims[key].volume_name
+    bind(Pod("default", {}, volumes=(volume,)), 0, state)
+    assert state.storage.claims[key].volume_name
 
 
 def test_running_pods_that_repel_it_keep_it_away_no_more_than_those_of_the_set():

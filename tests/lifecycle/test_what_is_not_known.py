@@ -17,7 +17,7 @@ from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.sources.manifests.loader import documents
-from tests.lifecycle.simulated import apart, asking, cell, other, report_of, sketch, snapshot, workload
+from tests.lifecycle.simulated import ZONE, apart, asking, cell, other, report_of, sketch, snapshot, workload
 from tests.lifecycle.test_storage_verdicts import EVERYTHING, NODES, claim, mounting, stateful, storage_class
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -149,6 +149,39 @@ def test_a_sketch_or_a_list_of_nodes_yields_one_assumption(cluster: Any) -> None
     premises = [p for p in deploy.assumes if "are known" in p]
     assert premises == ["no running pods, volumes or quotas are known beyond the manifests"]
     assert as_text(result, verbose=True).count("running pods") == 1
+
+
+def near(app: str) -> dict[str, Any]:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": HOSTNAME}
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+
+
+def test_of_what_a_loss_leaves_running_pods_may_be_those_that_an_affinity_waits_for() -> None:
+    """Each lost zone takes a pod that web must be near; nobody makes it again, but others may run in its place."""
+    caches = [other("Pod", f"cache-{z}", spec=asking("1", nodeSelector={ZONE: z})) for z in "abc"]
+    for cache in caches:
+        cache["metadata"]["labels"] = {"app": "cache"}
+    spec = {"affinity": {"podAffinity": near("cache"), "podAntiAffinity": near("web")}}
+    result = report_of(sketch(), *caches, workload("Deployment", "web", 3, spec))
+    loss, deploy = cell(result, "web", "zone-loss"), cell(result, "web", "deploy")
+    assert (loss.verdict, loss.bound.most, loss.proven) == (BAD, 2, False)
+    assert deploy.proven
+    alone = report_of(sketch(1), workload("Deployment", "web", 3, apart("web", HOSTNAME)))
+    assert cell(alone, "web", "zone-loss").proven, "more pods help no anti-affinity"
+
+
+def test_nodes_that_come_may_be_the_domains_that_were_too_few() -> None:
+    """With fewer nodes than minDomains no running pod helps; with enough of them, pods on the small one would."""
+    spread = {"maxSkew": 1, "minDomains": 3, "topologyKey": HOSTNAME, "whenUnsatisfiable": "DoNotSchedule"}
+    spread["labelSelector"] = {"matchLabels": {"app": "a"}}
+    first, second = NODES
+    small = {**second, "status": {"allocatable": {"cpu": "1m", "memory": "16Gi", "pods": "110"}}}
+    cluster = snapshot(first, small, kinds=without("Pod"))
+    web = workload("Deployment", "a", 9, {"topologySpreadConstraints": [spread]})
+    result = report_of(cluster, web, events=("deploy",), suppose=[("add", "node/n0=2")])
+    assert (cell(result, "a", "deploy").verdict, cell(result, "a", "deploy").proven) == (BAD, True)
+    added = cell(result, "a", "add node/n0=2")
+    assert (added.verdict, len(added.missing)) == (UNKNOWN, 1)
 
 
 def test_nodes_that_were_not_captured_leave_nothing_to_say() -> None:

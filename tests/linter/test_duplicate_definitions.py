@@ -78,6 +78,13 @@ def test_an_autoscaler_of_another_folder_gives_no_replicas_to_a_namesake() -> No
     assert note == "judged apart, because they define the same workloads: a and b"
 
 
+def test_an_autoscaler_scales_each_copy_in_its_own_file() -> None:
+    """Of two copies in its file either is its target: it was kept from the first, which then wanted five pods."""
+    few = SCALER.replace("minReplicas: 7", "minReplicas: 2").replace("maxReplicas: 9", "maxReplicas: 3")
+    copies = deployment(5, ALONE) + few + "---\n" + deployment(5, ALONE)
+    assert "anti-affinity-exceeds-domains" not in {rule for _, rule in rules(report({"web.yaml": copies}))}
+
+
 def test_what_is_wrong_with_one_definition_alone_is_said_of_it_as_before() -> None:
     found = report({"a/web.yaml": deployment(4, ALONE), "b/web.yaml": deployment(2)})
     assert rules(found) == [("a/web.yaml", "anti-affinity-exceeds-domains")]

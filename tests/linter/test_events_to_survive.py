@@ -67,7 +67,7 @@ def test_pods_that_a_quota_refuses_at_the_maximum_do_not_wait() -> None:
     found = of_the_maximum(manifest_set(documents("m.yaml", text.encode(), is_read), "default"))
     assert "2 of 7 pods of Deployment shop/gate are not created: " in found.message
     assert "Pending" not in found.message
-    assert found.help.endswith("or raise the quota")
+    assert found.help.endswith("or raise pods to 7 in quota small")
 
 
 @pytest.mark.parametrize("most", [8, 12], ids=["no-rollout-ends", "pods-wait"])

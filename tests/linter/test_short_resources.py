@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from kubesched_lint import lint, load_cluster
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.findings import Severity
@@ -56,6 +58,22 @@ def test_a_missing_device_hides_no_other_request() -> None:
     assert {f.rule for f in found} == {"resource-exceeds-any-node", "extended-resource-missing"}
     (alone,) = findings(**{"example.com/gpu": "1"})
     assert alone.rule == "extended-resource-missing"
+
+
+@pytest.mark.parametrize(("asked", "offered", "told", "is_meant"), [
+    ("nvidia.com/gpus", "nvidia.com/gpu", "(they offer nvidia.com/gpu)", True),
+    ("nvida.com/gpu", "nvidia.com/gpu", "(they offer nvidia.com/gpu)", True),
+    ("nvidia.com/gpu", "amd.com/gpu", "(they offer amd.com/gpu)", False),
+    ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "(they offer nvidia.com/mig-1g.5gb)", False),
+    ("nvidia.com/mig-2g.10gb", "nvidia.com/mig-1g.5gb", "(they offer nvidia.com/mig-1g.5gb)", False),
+    ("nvidia.com/gpu", "vpc.amazonaws.com/efa", "offers any", False),
+])  # fmt: skip
+def test_only_a_misspelt_name_of_a_device_is_corrected(asked: str, offered: str, told: str, is_meant: bool) -> None:
+    """Another vendor's device, or one of another size, is told and not proposed."""
+    node = {"name": "n", "allocatable": {"cpu": "4", "memory": "16Gi", offered: "1"}}
+    (found,) = findings("Pod", load_cluster(objects=[{**SKETCH, "nodes": [node]}]), **{asked: "1"})
+    assert found.message.endswith(told)
+    assert found.help.startswith(f"write {offered}, or ") is is_meant
 
 
 def test_what_each_node_lacks_is_named_if_no_node_has_all() -> None:

@@ -213,7 +213,7 @@ def test_a_limit_of_pods_and_a_quota_are_named_as_such() -> None:
     assert "none of the 3 nodes that it can use may run a further pod by its limit of pods" in finding.message
     small = STUCK.replace("cpu: 3", "cpu: 100m") + QUOTA.replace('"2"', '"3"')
     (finding,) = found(small, THREE).values()
-    assert "or raise the quota by one pod; until then" in finding.help
+    assert "or raise pods to 4 in quota few; until then" in finding.help
 
 
 def test_a_daemonset_that_surges_names_the_nodes_without_room_for_two() -> None:

@@ -26,6 +26,7 @@ from tests.worlds.reference import outcomes, walked
 
 BLOCK = 50
 CLASSES = (8, 18, 19, 20, 34, 41, 43, 47)
+BESIDE_POOLS = (910820, 916560)
 NOWHERE = (780007,)
 """Worlds that showed a wrong answer."""
 
@@ -45,6 +46,12 @@ def test_what_is_said_of_pods_with_a_runtime_class_is_not_contradicted() -> None
     assert {seed: contradictions(world, thorough=seed == CLASSES[0]) for seed, world in worlds.items()} == {
         seed: [] for seed in CLASSES
     }
+
+
+@pytest.mark.parametrize("seed", BESIDE_POOLS)
+def test_a_daemonset_wants_as_many_pods_with_little_effort_and_with_much(seed: int) -> None:
+    """Pools may add nodes during an event; those that do not come ask for no pod of it."""
+    assert contradictions(seeded(seed), thorough=True) == []
 
 
 @pytest.mark.parametrize("seed", NOWHERE)

@@ -31,6 +31,7 @@ from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scheduler.framework import diagnose, message
 from kubesched_lint.engine.verdicts.matrix import Matrix
+from kubesched_lint.engine.verdicts.missing_facts import lacks_of
 from kubesched_lint.explaining.refused import refused_objects, sentence
 from kubesched_lint.notebook import Shown
 
@@ -110,7 +111,7 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
         names = list(_groups(scenario.without_pools))
         groups = dict(_alone(scenario.without_pools, more, names[:MOST_PLACES]))
         pools = work.tried(lambda: _on_pools(scenario, more, counts.least), None, 1) if scenario.pools else None
-    assumes = (*_assumes(scenario, premises), *mutation_notes(it.scenario))
+    assumes = (*_assumes(scenario.member(more), premises), *mutation_notes(it.scenario))
     left_out = tuple(
         _left_out(today, placed, len(names) - len(groups), misses_pools=bool(scenario.pools) and not pools)
     )
@@ -146,7 +147,11 @@ class _Counting:
 
     def __init__(self, scenario: Scenario, workload: Workload) -> None:
         self._it = scenario.member(workload)
-        self._simulated = simulated_set_of(scenario)
+        # The API server refuses a policy that differs from its class's: ours says that nobody is evicted. The pod as it
+        # is written passed.
+        made = {n: d for n, d in simulated_set_of(scenario).decisions.items() if d.refusal is None}
+        self._simulated = replace(simulated_set_of(scenario), decisions=made)
+        self._is_known = not any(lack.unknown and not lack.events for lack in lacks_of(self._it))
         self.is_cut = False
         """Whether the least may be too small, because there was too much to count."""
 
@@ -157,7 +162,14 @@ class _Counting:
         return count(self._asked(pods).member(0), "deploy")
 
     def counts(self) -> Counts:
-        """Return both ends: the most by counting, the least as the largest number that is sure to fit."""
+        """Return both ends: the most by counting, the least as the largest number that is sure to fit.
+
+        None is sure to fit if it is not known how something decides about its pods.
+        """
+        counts = self._counts()
+        return counts if self._is_known else Counts(0, counts.most)
+
+    def _counts(self) -> Counts:
         most = min(self._count(MOST_SCALED).most.pods, MOST_SCALED)
         low, high, middle = 0, most, most  # often all that may fit are sure to
         try:
@@ -173,11 +185,22 @@ class _Counting:
         return Counts(low, most) if low == most else work.tried(lambda: self._searched(low, most), Counts(low, most))
 
     def _searched(self, least: int, most: int) -> Counts:
-        """Return what an exhaustive search leaves between the ends, if the workload is small enough for one."""
-        cell = Matrix(self._asked(most), _EFFORT).cell("deploy", 0)
-        if cell.bound.by != "search" or cell.missing:
-            return Counts(least, most)
-        return Counts(max(least, cell.bound.least), min(most, cell.bound.most))
+        """Return what is left between the ends by the largest number of which a search of every order proves something.
+
+        One pod more than may fit shows all ends; of fewer, it may prove that all fit. What the default scheduler alone
+        does is no proof.
+        """
+        size = most + 1
+        while size > least:
+            cell = Matrix(self._asked(size), _EFFORT).cell("deploy", 0)
+            if cell.proven and not cell.missing:
+                least = max(least, cell.bound.least)
+                if cell.bound.most < size:  # in an order in which not all of them fit, no more of any larger number do
+                    most = min(most, cell.bound.most)
+                if cell.bound.by == "search":
+                    break
+            size //= 2
+        return Counts(least, most)
 
     def placed(self, counts: Counts) -> tuple[int | None, str]:
         """Return how many pods kube-scheduler places one after another, and what stops the next one.
@@ -230,9 +253,13 @@ def _on_pools(scenario: Scenario, workload: Workload, today: int) -> OnPools:
     )
 
 
-def _assumes(scenario: Scenario, premises: Premises) -> Iterator[str]:
+def _assumes(it: Member, premises: Premises) -> Iterator[str]:
+    scenario = it.scenario
     yield "nobody is evicted for the new pods"
     yield "only pods that run take room"
+    for lack in lacks_of(it):
+        if not lack.events:
+            yield f"not known: {lack.text}" if lack.unknown else lack.text
     if not scenario.knows_running_pods:
         yield "the cluster file shows none that run, so the nodes are empty"
     yield from not_modelled(premises.kubernetes_version, scenario.cluster.server_version if scenario.cluster else "")

@@ -62,6 +62,8 @@ class Explanation(Struct, frozen=True):
     """In the order of the cluster."""
     message: str = ""
     """The PodScheduled message when nothing fits."""
+    waits: bool = True
+    """Whether a pod without a node waits; the kubelet of a node that it names refuses it instead."""
     refusal: str = ""
     """The plugin that rejected the pod before any node was examined."""
     nominated: str = ""
@@ -137,6 +139,7 @@ def explain(
         subject,
         tuple(_unscored(found, obstacles, state)),
         message=message(found, preemption.message),
+        waits=not found.kubelet_of,
         refusal=found.refusal.plugin if found.refusal else _holding_back(found),
         nominated=state.index.names[chosen.position] if chosen else "",
         victims=tuple(map(_name, chosen.victims)) if chosen else (),

@@ -331,6 +331,11 @@ def waits_for_unknown_scheduler(pod: Pod) -> bool:
     return not pod.node_name and not knows_scheduler(pod)
 
 
+def is_given_devices(pod: Pod) -> bool:
+    """Return whether a scheduler allocates devices for the pod: none is asked about a pod with nodeName."""
+    return not pod.node_name and profile_of(pod).allocates_devices
+
+
 def profile_of(pod: Pod) -> SchedulerProfile:
     """Return the profile that schedules a pod; the default one for a scheduler of unknown configuration."""
     return pod.profile or DEFAULT_PROFILE

@@ -13,9 +13,9 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest, nth
-from kubesched_lint.engine.placing.coming import Queued, first_pods, queued_pods, scheduled_pod
+from kubesched_lint.engine.placing.coming import Queued, first_pods, followed_pod, queued_pods
 from kubesched_lint.engine.placing.placing import Choose, Placing
-from kubesched_lint.engine.scenario.devices.devices import lacks_devices
+from kubesched_lint.engine.scenario.devices.devices import lacks_devices, needs_devices
 from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.quotas import granted
 from kubesched_lint.engine.scenario.scenario import Member
@@ -39,13 +39,15 @@ def is_modelled(it: Member) -> bool:
 
 
 def is_followed(it: Member) -> bool:
-    """Whether a run can follow its pods: the scheduler sees them, and their storage and devices are known."""
+    """Whether a run can follow its pods: who binds them is known, and so are their storage and devices."""
     if it.workload.kind == "CronJob" or (it.workload.kind == "Job" and it.workload.suspended):
         return False
     if it.scenario.admission.decision(it.workload).unknown:
         return False
-    if scheduled_pod(it) is None or lacks_devices(it.workload.pod, it.scenario):
+    if followed_pod(it) is None or lacks_devices(it.workload.pod, it.scenario):
         return False
+    if it.pod.node_name and (it.pod.volumes or it.workload.claim_templates or needs_devices(it.pod, it.scenario)):
+        return False  # the kubelet may fail to mount a claim that no scheduler has bound, or lack a device
     volumes = without_unknown_storage(it).pod.volumes
     return volumes == it.workload.pod.volumes and modelled_templates(it) == it.workload.claim_templates
 

@@ -1,4 +1,4 @@
-"""The pods of a set that come to the scheduler, and the order in which they come."""
+"""The pods of a set that come to the scheduler, or to a node that they name, and the order in which they come."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from kubesched_lint.engine.scenario.pods.pod_labels import read_labels, values_k
 from kubesched_lint.engine.scenario.quotas import granted
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claims import is_known, modelled_templates
+from kubesched_lint.engine.scheduler.eviction import NOBODY, preempting_priority
 
 
 class Queued(Copies):
@@ -86,7 +87,7 @@ def created_counts(scenario: Scenario) -> Mapping[Workload, int]:
 
 
 def created_pods(scenario: Scenario, of: Workload | None = None) -> Iterator[Queued]:
-    """Yield the pods of the whole set that reach the scheduler, or those ``of`` one workload."""
+    """Yield the pods of the whole set that are bound or scheduled, or those ``of`` one workload."""
     counts = created_counts(scenario)
     for workload in scenario.as_created if of is None else [of] if of in counts else []:
         yield from first_pods(queued_pods(scenario.member(workload)), counts[workload])
@@ -101,8 +102,8 @@ def first_pods(queue: Iterable[Queued], most: int) -> Iterator[Queued]:
 
 
 def queued_pods(it: Member) -> Iterator[Queued]:
-    """Yield the workload's pods that reach the scheduler; none for Jobs, whose pods end."""
-    pod = reaching_scheduler(it.pod, it)
+    """Yield the workload's pods that are bound or scheduled; none for Jobs, whose pods end."""
+    pod = followed(it.pod, it)
     if pod is None or not values_known(it.workload.pod):
         return
     if it.workload.kind == "DaemonSet":
@@ -114,7 +115,7 @@ def queued_pods(it: Member) -> Iterator[Queued]:
         before: Queued | None = None
         for ordinal in range(it.replicas):
             own = it.pod_of_ordinal(ordinal) if it.scenario.varying_labels else pod
-            each = reaching_scheduler(own, it)
+            each = followed(own, it)
             if each is not None:
                 claiming = pod_with_claims(known, each, ordinal)
                 one = Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1, before)
@@ -125,21 +126,32 @@ def queued_pods(it: Member) -> Iterator[Queued]:
 
 
 def scheduled_pod(it: Member) -> Pod | None:
-    """A pod with only the volumes whose binding is known; None if the scheduler never sees it.
+    """A pod as ``followed_pod`` returns it; None, too, if it names its node, so that no scheduler chooses one."""
+    pod = followed_pod(it)
+    return None if pod is None or pod.node_name else pod
+
+
+def followed_pod(it: Member) -> Pod | None:
+    """A pod with only the volumes whose binding is known; None if it is not known who binds it (``followed``).
 
     Also None if it selects a label that differs between pods of the workload: then no pod represents all of them.
     """
     pod = it.pod
-    return None if read_labels((it.workload.pod,)) else reaching_scheduler(pod, it)
+    return None if read_labels((it.workload.pod,)) else followed(pod, it)
 
 
-def reaching_scheduler(pod: Pod, it: Member) -> Pod | None:
-    """Return a pod of a workload with only the volumes whose binding is known; None if the scheduler never sees it."""
+def followed(pod: Pod, it: Member) -> Pod | None:
+    """Return a pod of a workload with only the volumes whose binding is known; None if it is not known who binds it.
+
+    A pod that names its node is bound as it is created, if the kubelet has room for it: ``diagnose`` says so. For a
+    critical pod the kubelet drives others out, and nothing says which.
+    """
     pod = _with_known_volumes(pod, it)
     if unknown_nodes(pod, it.scenario):
         return None  # whether any node matches is unknown
-    seen = not pod.node_name and not pod.scheduling_gates and knows_scheduler(pod)
-    return pod if seen else None
+    if pod.node_name:
+        return None if preempting_priority(pod) > NOBODY else pod
+    return pod if not pod.scheduling_gates and knows_scheduler(pod) else None
 
 
 def _with_known_volumes(pod: Pod, it: Member) -> Pod:

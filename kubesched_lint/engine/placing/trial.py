@@ -17,7 +17,7 @@ from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.placing.coming import Coming, Queued, created_pods, reaching_scheduler, wave_of
+from kubesched_lint.engine.placing.coming import Coming, Queued, created_pods, followed, wave_of
 from kubesched_lint.engine.placing.placing import Placing
 from kubesched_lint.engine.placing.rollout import stays
 from kubesched_lint.engine.scenario.others.running import RunningPods, lasting_pods
@@ -131,7 +131,7 @@ def _place_daemons(scenario: Scenario, state: ClusterState) -> None:
     """Bind the pods of each DaemonSet to its nodes that have room for them."""
     for workload in scenario.as_created:
         it = scenario.member(workload)
-        pod = reaching_scheduler(it.pod, it) if workload.kind == "DaemonSet" else None
+        pod = followed(it.pod, it) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
             bind_each(pod, it.daemon_nodes & diagnose(pod, state).feasible, state)

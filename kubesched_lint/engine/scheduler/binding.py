@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.cluster.storage import Storage
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node
-from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod
+from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, is_given_devices
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume, is_local
 from kubesched_lint.engine.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.engine.scheduler.plugins.volume_binding import (
@@ -36,11 +36,13 @@ MADE_AT_ONCE = "kubesched-lint/made-at-once"
 def bind(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates: bool = True) -> Placement:
     """Place a pod as the scheduler would: with its node's zone and region labels, and its waiting claims bound.
 
+    A pod that names its node is bound as it is created: no scheduler binds its claims or allocates its devices.
+
     A provisioned claim gets a volume that is reachable as far as its driver allows (see ``provisioned``). Claims for
     devices are allocated, unless the caller keeps account of them: ``allocates`` False.
     """
     plain = pod.pod if isinstance(pod, BoundPod) else pod
-    if plain.volumes:
+    if plain.volumes and not plain.node_name:
         _bind_claims(plain, position, state)
     return placed(pod, position, state, allocates=allocates)
 
@@ -63,7 +65,8 @@ def placed(pod: Pod | BoundPod, position: int, state: ClusterState, *, allocates
     """Place a pod as ``bind`` does, but leave its volumes alone."""
     plain = pod.pod if isinstance(pod, BoundPod) else pod
     labelled = with_topology_labels(plain, state.index.nodes[position], state)
-    holder = _allocate(plain, position, state) if allocates and state.devices is not None else ""
+    takes_devices = allocates and state.devices is not None and is_given_devices(plain)
+    holder = _allocate(plain, position, state) if takes_devices else ""
     if isinstance(pod, BoundPod):
         placement = state.place(replace(pod, node=state.index.names[position], pod=labelled), position)
     else:

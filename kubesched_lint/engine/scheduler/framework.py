@@ -96,6 +96,9 @@ class Diagnosis(Struct, frozen=True):
     waits_for: str = ""
     """Why the scheduler does not try the pod: it has scheduling gates, or lacks a claim for devices."""
 
+    kubelet_of: str = ""
+    """The node that the pod names: its kubelet, not the scheduler, decides; empty if it names none."""
+
     @property
     def error(self) -> str:
         """What ended the attempt on all nodes; empty if nothing did. The pod is tried again without any event."""
@@ -141,7 +144,7 @@ def diagnose(pod: Pod, state: ClusterState, placement: NodeSet | None = None) ->
         return Diagnosis(total, EMPTY, waits_for=waits_for)
     if pod.node_name:
         feasible, rejections = _admitted(pod, state, among)
-        return Diagnosis(total, feasible, tuple(rejections))
+        return Diagnosis(total, feasible, tuple(rejections), kubelet_of=pod.node_name)
     looked_at, pinned_by, refusal = _prefilter(pod, state, among)
     if refusal is not None:
         return Diagnosis(total, EMPTY, refusal=refusal)
@@ -322,7 +325,14 @@ def _guests(pod: Pod, state: ClusterState, position: int) -> list[BoundPod]:
 
 
 def message(diagnosis: Diagnosis, postfilter: str = "") -> str:
-    """Return the text of the PodScheduled condition; ``postfilter`` is preemption's part. Mirrors FitError.Error."""
+    """Return the text of the PodScheduled condition; ``postfilter`` is preemption's part. Mirrors FitError.Error.
+
+    No condition tells of a pod that names its node: the text is ours then.
+    """
+    if diagnosis.kubelet_of:
+        reasons = sorted({r.reason for r in diagnosis.rejections if r.plugin != NodeName.NAME})
+        who = f"the kubelet of {diagnosis.kubelet_of} refuses it"
+        return f"{who}: {', '.join(reasons)}" if reasons else f"there is no node {diagnosis.kubelet_of}"
     if diagnosis.waits_for:
         return diagnosis.waits_for
     if not diagnosis.total:

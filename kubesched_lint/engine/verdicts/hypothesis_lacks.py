@@ -13,7 +13,7 @@ from kubesched_lint.engine.model.node import Taint
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.tolerance import stays_for_a_while
-from kubesched_lint.engine.verdicts.missing_facts import Lack
+from kubesched_lint.engine.verdicts.missing_facts import Lack, looks_at_others, of_unread_pods
 
 
 def lacks_of_hypothesis(member: SimulatedMember, scenario: Scenario) -> Iterator[Lack]:
@@ -23,6 +23,8 @@ def lacks_of_hypothesis(member: SimulatedMember, scenario: Scenario) -> Iterator
     change = member.set.supposed.change
     if change.added and needs_devices(member.workload.pod, scenario):
         yield Lack("which devices the new nodes have", True)
+    if looks_at_others(member.pod, after_of(member.set).index) and not looks_at_others(member.pod, member.set.index):
+        yield from of_unread_pods(scenario)  # new nodes are the domains that were too few
     taint = _coming_back(member, change)
     if taint is not None:
         seconds = many(stays_for_a_while(member.pod.tolerations, taint), "second")

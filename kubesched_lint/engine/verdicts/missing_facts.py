@@ -229,7 +229,17 @@ def _of_gaps(it: Member) -> Iterator[Lack]:
     for kind, what, matters, narrows, events in _GAPS:
         if not it.scenario.cluster_has(kind) and matters(it):
             doubts = MORE_PODS if kind == "Pod" else ""
-            yield Lack(f"{what}: the snapshot holds no {kind}", True, narrows(it), events, doubts)
+            yield Lack(_no(what, kind), True, narrows(it), events, doubts)
+
+
+def of_unread_pods(scenario: Scenario) -> Iterator[Lack]:
+    """Yield what a snapshot without pods lacks about a workload that they may help."""
+    if scenario.cluster is not None and scenario.cluster.origin == "snapshot" and not scenario.cluster_has("Pod"):
+        yield Lack(_no(_PODS, "Pod"), True, narrows=False, doubts=MORE_PODS)
+
+
+def _no(what: str, kind: str) -> str:
+    return f"{what}: the snapshot holds no {kind}"
 
 
 def _always(_: object) -> bool:
@@ -269,10 +279,11 @@ def _has_no_scaler(it: Member) -> bool:
     return it.autoscaler is None and it.workload.kind in ("Deployment", "StatefulSet", "ReplicaSet")
 
 
+_PODS = "which pods run on the nodes"
 _CLAIMING = ("persistentVolumeClaim", "ephemeral")
 _Matters = Callable[["Member"], bool]
 _GAPS: tuple[tuple[str, str, _Matters, _Matters, tuple[str, ...]], ...] = (
-    ("Pod", "which pods run on the nodes", _always, _needs_nobody, ()),
+    ("Pod", _PODS, _always, _needs_nobody, ()),
     ("ResourceQuota", "which quotas bound its namespace", _always, _always, ()),
     ("LimitRange", "which limits hold in its namespace", _always, _always, ()),
     ("Namespace", "the labels of namespaces", _namespace_is_elsewhere, _names_namespaces, ()),

@@ -203,10 +203,13 @@ class Refuter:
         assert scenario.cluster is not None
         of_daemons = workload.kind == "DaemonSet"
         sized = workload if of_daemons else replace(workload, replicas=scenario.member(workload).replicas)
-        objects = lasting_state(scenario).objects
-        return SimulatedSet(
+        # The admission names the quotas that count a pod, so these must be its own.
+        objects = replace(lasting_state(scenario).objects, quotas=scenario.admission.objects.quotas)
+        found = SimulatedSet(
             scenario.index.nodes, objects, (sized,), kubernetes_version=scenario.premises.kubernetes_version
         )
+        found.__dict__["admission"] = scenario.admission  # webhooks and schedulers add to its pods what they add there
+        return found
 
     # --- runs -------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
 from kubesched_lint.engine.answers.event_bounds import MORE_PODS
 from kubesched_lint.engine.base.places import Manifest, ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few
@@ -38,11 +38,12 @@ from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
 from kubesched_lint.engine.scenario.devices.over_time import following
 from kubesched_lint.engine.scenario.gangs import gangs_of
+from kubesched_lint.engine.scenario.others.neighbours import answers_itself
 from kubesched_lint.engine.scenario.premises import defined_elsewhere, node_premise, spread_alone
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
 from kubesched_lint.engine.scenario.storage.claims import bound_volume
-from kubesched_lint.engine.scheduler.framework import NO_NODES
+from kubesched_lint.engine.scheduler.framework import NO_NODES, with_enforced_constraints
 from kubesched_lint.engine.verdicts.gang_events import gang_lacks
 from kubesched_lint.engine.verdicts.hypothesis_lacks import lacks_of_hypothesis
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
@@ -394,7 +395,23 @@ def _with_more(cell: Cell, scenario: Scenario, again: Sequence[Cell | None]) -> 
     more = next(iter(again), None)
     if more is None and cell.verdict == BAD:
         return _doubted(_assuming(cell, UNTRIED))
-    return _helped(cell, more or cell)
+    return _helped(cell, cell if more is None else _of_the_pods_of(cell, more))
+
+
+def _of_the_pods_of(cell: Cell, more: Cell) -> Cell:
+    """Return ``more`` in numbers of the pods that ``cell`` wants: a DaemonSet wants one on each further node, too."""
+    if more.wanted == cell.wanted or more.verdict == NONE:
+        return more
+    least = max(cell.wanted - (more.wanted - more.bound.least), 0)
+    bound = Range(least, min(more.bound.most, cell.wanted), more.bound.by)
+    is_open = more.verdict == BAD and not more.stuck and bound.most == cell.wanted
+    verdict = DEPENDS if is_open else more.verdict
+    said, says = (
+        words(more.event, wanted, pods, stuck=more.stuck, always_stuck=more.always_stuck)
+        for wanted, pods in ((more.wanted, more.bound), (cell.wanted, bound))
+    )
+    text = says + more.text.removeprefix(said) if more.text.startswith(said) else more.text
+    return replace(more, wanted=cell.wanted, bound=bound, verdict=verdict, text=text, ready=None)
 
 
 def _helped(cell: Cell, more: Cell) -> Cell:
@@ -452,17 +469,23 @@ class MissingFacts:
                 return ()  # no pod is created, whatever else is unknown
             near = () if nowhere[number] else self._lacking[group_of(simulated.member(number))]
             beside = _of_neighbours(simulated.member(number), lacks, near)
-            alone = nowhere[number] or not self._may_need_running(number)
-            return tuple(_of_facts(own[number], beside, self._empty, simulated, alone=alone))
+            return tuple(_of_facts(own[number], beside, self._empty, simulated, self._alone(number)))
 
         return of
 
-    def _may_need_running(self, number: int) -> bool:
-        """Whether running pods, if any were known, could be those that its affinity waits for."""
+    def _alone(self, number: int) -> Callable[[Cell], bool]:
+        """Return whether running pods, if any were known, could not be those that its affinity waits for in a cell.
+
+        What an event leaves decides: the pods of others that it waits for may be lost with their nodes.
+        """
         assert self._scenario.cluster is not None
-        if self._scenario.cluster_has("Pod"):
-            return False
-        return self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._scenario)
+        if self._scenario.cluster_has("Pod") or self._nowhere[number]:
+            return lambda cell: True
+        it = self._scenario.member(self._written[self._simulated.workloads[number].ref])
+        if it.workload in blocked_affinities(self._scenario):
+            return lambda cell: False
+        waits = bool(with_enforced_constraints(it.pod).required_affinity) and not answers_itself(it)
+        return lambda cell: not (waits and self._simulated.deletes(cell.event) and MORE_PODS in cell.rests_on)
 
     @cached_property
     def _written(self) -> Mapping[ObjectRef, Workload]:
@@ -538,7 +561,7 @@ def _untold(member: SimulatedMember) -> Sequence[str]:
 
 
 def _of_facts(
-    own: Sequence[Lack], beside: Sequence[str], empty: str, simulated: SimulatedSet, *, alone: bool
+    own: Sequence[Lack], beside: Sequence[str], empty: str, simulated: SimulatedSet, alone: Callable[[Cell], bool]
 ) -> Iterator[WhatIf[Cell]]:
     """Yield the tests for facts that are not known about a workload, about others, and about a sketch's content."""
 
@@ -558,7 +581,7 @@ def _of_facts(
     yield WhatIf(
         "others ran in the sketch",
         lambda cell, scenario: bool(empty) and cell.verdict != NONE,
-        lambda cell, scenario, again: _on_empty(cell, empty, alone=alone),
+        lambda cell, scenario, again: _on_empty(cell, empty, alone=alone(cell)),
     )
 
 
@@ -569,7 +592,7 @@ def _about(event: str, lacks: Sequence[Lack], simulated: SimulatedSet) -> Sequen
 
 
 def _weighed(cell: Cell, own: Sequence[Lack], beside: Sequence[str]) -> Cell:
-    unknown = [lack.text for lack in own if lack.unknown]
+    unknown = list(dict.fromkeys(lack.text for lack in own if lack.unknown))
     if cell.verdict == NONE:
         scaler_unknown = cell.event == "hpa-max" and any(lack.events for lack in own)
         return not_known(cell, tuple(unknown), _UNDECIDED) if scaler_unknown else cell

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.placing.together.joint import Impossible
+from kubesched_lint.engine.base.text import joined, many, plural
+from kubesched_lint.engine.model.quantity import show
+from kubesched_lint.engine.placing.together.joint import GROUPS, POD_LIMIT, PORT, Impossible
 from kubesched_lint.engine.scenario.device_premises import set_premises
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
@@ -32,6 +34,35 @@ def values_of(found: Impossible) -> dict[str, object]:
         "wanted": found.wanted,
         "placed": found.placed,
         "workloads": tuple(str(d.workload) for d in found.demands),
-        "because": found.because,
+        "fate": _fate(found),
+        "lack": _lack(found),
         "requests": "lower the requests, " if found.is_by_requests else "",
     }
+
+
+def _fate(found: Impossible) -> str:
+    """Return what becomes of the pods left: one that names its node never waits, as the kubelet refuses it."""
+    one = found.wanted - found.placed == 1
+    if any(demand.pod.node_name for demand in found.demands):
+        return plural(int(one), "never runs", "never run")
+    return plural(int(one), "stays Pending", "stay Pending")
+
+
+def _lack(found: Impossible) -> str:
+    """Return what is short: ``they request 10 cpu, and their 2 nodes have 8``."""
+    short = found.short
+    if short is None:
+        fitting = f"{found.placed} of {found.wanted}"
+        if found.because == GROUPS[:1]:
+            return f"node by node, their requests leave room for {fitting}"
+        return f"because of {joined(found.because)}, only {fitting} run"
+    nodes = many(short.nodes, "node")
+    if short.name == POD_LIMIT:
+        return f"their {nodes} {plural(short.nodes, 'takes', 'take')} {short.room} more of {found.wanted} pods"
+    if short.name.startswith(PORT):
+        return f"each takes {short.name}, and they have {nodes}"
+    asked, room = show(short.name, short.asked), show(short.name, short.room)
+    if asked == room:  # both are rounded
+        asked, room = str(short.asked), str(short.room)
+    has = plural(short.nodes, "has", "have")
+    return f"they request {asked} {short.name}, and their {nodes} {has} {room}"

@@ -15,7 +15,7 @@ from kubesched_lint.engine.model.devices import (
     DeviceConstraint,
     DeviceRequest,
 )
-from kubesched_lint.engine.model.pod import profile_of
+from kubesched_lint.engine.model.pod import is_given_devices
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.scenario.devices.devices import devices_of, knows_devices, pools_without_devices, unserved
 from kubesched_lint.engine.scenario.nodes.new_nodes import pools_in_words
@@ -98,7 +98,7 @@ def references(it: Member) -> Iterator[tuple[str, str, str, Path]]:
 
 def wanted_by(it: Member) -> Iterator[Wanted]:
     """Yield the known claims of a workload's pods that the scheduler allocates devices for."""
-    if it.workload.pod.node_name or not profile_of(it.pod).allocates_devices:
+    if not is_given_devices(it.pod):
         return
     devices, namespace = devices_in(it.scenario), it.workload.namespace
     for reference, kind, name, at in references(it):

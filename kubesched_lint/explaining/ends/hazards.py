@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from kubesched_lint.engine.answers.event_bounds import PORTS
+from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
@@ -13,8 +16,9 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import class_without_volumes
-from kubesched_lint.explaining.ends.bad_ends import BadEnd
+from kubesched_lint.explaining.ends.bad_ends import BadEnd, bad_end
 from kubesched_lint.explaining.ends.reasons import is_uncreated, reason
+from kubesched_lint.explaining.sizes.quota_raise import raise_for, without_quotas
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, proof
 
 UNLESS = "unless"
@@ -36,7 +40,7 @@ def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *r
             "because": reason(it, end),
             UNLESS: end.unless,
             "price": price_of_going_first(end.cell.wanted),
-            "more_room": "raise the quota by one pod" if is_uncreated(it, end.cell) else "make room for one more pod",
+            "more_room": _more_room(it, end),
             "until": until_it_ends(it.workload, end.cell.wanted),
             **values,
         },
@@ -45,6 +49,19 @@ def told(it: Member, end: BadEnd, variant: str, values: Mapping[str, object], *r
         together=(it.workload.ref,),
         cause=class_without_volumes(it, end.cell.message),
     )
+
+
+def _more_room(it: Member, end: BadEnd) -> str:
+    """Return what one more pod than wanted needs: room on a node, what its quotas allow, or both."""
+    if not end.cell.stuck or not is_uncreated(it, end.cell):
+        return _ROOM
+    raised = raise_for(it, end.cell.wanted + 1)
+    unbounded = without_quotas(it.scenario).member(it.workload)
+    left = work.tried(lambda: bad_end(unbounded, end.cell.event), None)
+    return raised if left is None else f"{raised} and {_ROOM}"
+
+
+_ROOM = "make room for one more pod"
 
 
 def _evidence(end: BadEnd) -> Evidence:
@@ -83,6 +100,22 @@ def rollout_places(it: Member) -> tuple[Place, ...]:
         Place(it.workload.replicas_path, many(it.replicas, "replica"), source, ref),
         Place(strategy.path, f"maxSurge and maxUnavailable are {surge} and {unavailable}", source, ref),
     )
+
+
+def is_helped_by_going_first(it: Member, end: BadEnd) -> bool:
+    """Whether a rollout of a Deployment ends if an old pod makes room first: it does where nodes lack room alone.
+
+    True where that takes more steps than are left: the finding is not worth less without the answer.
+    """
+    if end.cell.resource:
+        return True
+    workload = it.workload
+    strategy = replace(workload.strategy, type="RollingUpdate", max_surge=0, max_unavailable=1)
+    changed = replace(workload, strategy=strategy)
+    workloads = tuple(changed if w is workload else w for w in it.scenario.manifests.workloads)
+    scenario = it.scenario.with_manifests(replace(it.scenario.manifests, workloads=workloads))
+    left = work.tried(lambda: bad_end(scenario.member(changed), end.cell.event), None)
+    return left is None or not left.cell.stuck
 
 
 def surges_daemons(it: Member) -> bool:

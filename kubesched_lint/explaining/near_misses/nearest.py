@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.admission.schedulers import added_affinity
 from kubesched_lint.engine.base.placeholders import to_fill_in
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.base.text import SHOWN, misspelt, plural
+from kubesched_lint.engine.base.text import SHOWN, is_slip, misspelt, plural
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.labels import Labels, Requirement
@@ -232,8 +232,22 @@ def nearest_class(scenario: Scenario, kind: str, name: str, names: Iterable[str]
 
 
 def nearest_resource(resource: str, offered: Iterable[str]) -> str:
-    """One of the resources that nodes offer whose name reads like ``resource``; empty without one."""
-    return closest_word(resource, {name for name in offered if "/" in name})
+    """One of the resources that nodes offer whose name reads like ``resource``; empty without one.
+
+    Other numbers name another device (``mig-1g.5gb``), and so does another vendor (``amd.com/gpu``).
+    """
+    vendor, numbers = resource.partition("/")[0], re.findall(r"\d+", resource)
+    alike = {name for name in offered if "/" in name and re.findall(r"\d+", name) == numbers}
+    own = {name for name in alike if name.partition("/")[0] == vendor or is_slip(vendor, name.partition("/")[0])}
+    return closest_word(resource, own)
+
+
+def akin_resources(resource: str, offered: Iterable[str]) -> Sequence[str]:
+    """Return what nodes offer of the same vendor (``nvidia.com/mig-1g.5gb``), else under the same name (``*/gpu``)."""
+    extended = sorted(name for name in offered if "/" in name)
+    vendor, _, name = resource.partition("/")
+    same = [other for other in extended if other.partition("/")[0] == vendor]
+    return same or [other for other in extended if other.partition("/")[2] == name]
 
 
 def nodes_with(taint: Taint, taints: Mapping[Taint, int], today: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.rollout import rollout_condition
@@ -12,6 +11,8 @@ from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
+from kubesched_lint.explaining.sizes.quota_raise import raise_for
+from kubesched_lint.explaining.sizes.replicas import run_fewer
 from kubesched_lint.findings import Place
 
 
@@ -82,8 +83,13 @@ def _live(scenario: Scenario) -> frozenset[ResourceQuota]:
     return frozenset() if scenario.cluster is None else frozenset(scenario.cluster.inventory.quotas)
 
 
-def run_fewer(it: Member, excess: Excess) -> str:
-    """Return how many replicas the quota allows and what their rollout needs, for a help; empty if it allows none."""
-    if not excess.allowed:
-        return ""
-    return f"run at most {many(excess.allowed, 'replica')}{rollout_condition(it.workload, excess.allowed)}, "
+def advice(it: Member, excess: Excess, quota: ResourceQuota) -> dict[str, str]:
+    """Return for a help how many replicas the quota allows beside all others, and what to raise for all wanted ones.
+
+    ``fewer`` and ``either``, which ends with "or", are empty if the quota allows none.
+    """
+    others = (it.scenario.member(w) for w in drawing(quota, it.scenario) if w is not it.workload)
+    taken = excess.taken + sum(asked_of(other, excess.entry) * pods_wanted(other) for other in others)
+    most = max(0, (excess.hard - taken) // excess.each)
+    fewer = run_fewer(it.workload, most, rollout_condition(it.workload, most))
+    return {"fewer": fewer, "either": f"{fewer}or " if fewer else "", "raise": raise_for(it, pods_wanted(it))}

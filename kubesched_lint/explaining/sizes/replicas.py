@@ -33,6 +33,20 @@ def _what_sets_them(it: Member) -> str:
     return ", as many as run"
 
 
+def run_fewer(workload: Workload, most: int, condition: str) -> str:
+    """Return ``run at most 2 replicas, `` with what their rollout needs, for a help.
+
+    Empty if not even one may run, and for kinds whose pods no number of replicas decides. ``condition`` is that of
+    ``rollout_condition``.
+    """
+    if most < 1 or workload.kind in _WITHOUT_REPLICAS:
+        return ""
+    return f"run at most {many(most, 'replica')}{condition}, "
+
+
+_WITHOUT_REPLICAS = ("Pod", "DaemonSet", "Job", "CronJob")
+
+
 def scaling_values(scaler: Autoscaler, supply: int) -> dict[str, object]:
     """Return what a message says of an autoscaler that may ask for more than ``supply`` pods."""
     most = scaler.max_replicas

@@ -146,7 +146,8 @@ def _negative(found: Explanation) -> str:
         return f"{subject}: no pod is created, because the API server rejects it."
     noun = "existing node" if found.may_grow else "node"
     where = f"does not fit on the only {noun}" if nodes == 1 else f"fits on none of {many(nodes, noun)}"
-    return f"{subject} {where}{'.' if found.may_grow else ': the pod stays Pending.'}"
+    fate = ": the pod stays Pending." if found.waits else ": the pod never runs."
+    return f"{subject} {where}{'.' if found.may_grow else fate}"
 
 
 def _reasons(found: Explanation) -> Sequence[str]:

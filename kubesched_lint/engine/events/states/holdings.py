@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.events.states.states import LEAVING, Held, HeldClaim, Holding, PodTypes, State, with_hold
 from kubesched_lint.engine.model.devices import AllocatedDevice, Allocation, DeviceClaim
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, profile_of
+from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, is_given_devices
 from kubesched_lint.engine.scheduler.devices.choices import every_choice, own_choice
 
 
@@ -90,8 +90,7 @@ class Holdings:
         return found
 
     def _gets_devices(self, slot: int) -> bool:
-        pod = self._pod(slot)
-        return not pod.node_name and profile_of(pod).allocates_devices
+        return is_given_devices(self._pod(slot))
 
     def _are_kin(self, slot: int, other: int) -> bool:
         """Whether pods pass from one to the other while they are bound: as other ordinals of a StatefulSet are left.

@@ -39,8 +39,18 @@ T = TypeVar("T")
 
 POD_LIMIT = "the pod limit"
 """What is short if nodes take no more pods, whatever these request."""
+PORT = "host port"
 APART = "anti-affinity"
 GROUPS = ("resources", "host ports", APART, "spread", "affinity")
+
+
+class Short(Struct, frozen=True):
+    """The pods ask ``asked`` of a resource or of ports; ``nodes`` nodes are open to them, with ``room`` together."""
+
+    name: str
+    asked: int
+    room: int
+    nodes: int
 
 
 class Impossible(Struct, frozen=True):
@@ -51,6 +61,8 @@ class Impossible(Struct, frozen=True):
     placed: int
     because: tuple[str, ...]
     """The groups of conditions that cannot hold together."""
+    short: Short | None = None
+    """What nodes lack, if one amount tells it all."""
     is_by_requests: bool = False
     """Whether smaller requests may help."""
     is_pair_by_port: bool = False
@@ -82,7 +94,7 @@ def _demands(scenario: Scenario) -> Iterator[Demand]:
         else:
             continue
         pod = _as_it_may_stand(scenario.member(workload), usable)
-        if pod is None or pod.scheduling_gates or pod.node_name:
+        if pod is None or pod.scheduling_gates:
             continue
         if count and usable and not usable & scenario.index.unknown_resources:
             yield Demand(workload, with_enforced_constraints(pod), count, usable)
@@ -200,7 +212,7 @@ def overfull(problem: Problem) -> Impossible | None:
         for r in compress(range(len(wanted)), wanted):  # most workloads ask for few of the resources
             room = sum(max(c.room[r], 0) * c.size for c in classes) - taken[r]
             if wanted[r] > room:
-                return _overfull(problem, _fewest(problem, nodes, r, room), r, problem.resources[r], room)
+                return _overfull(problem, _fewest(problem, nodes, r, room), r, room, nodes)
     return _overfull_port(problem) or _crowded(problem)
 
 
@@ -278,17 +290,21 @@ def _overfull_port(problem: Problem) -> Impossible | None:
             if len(confined) > 1 and wanted > room:
                 most, second, *_ = sorted((d.count for d in confined), reverse=True)
                 is_pair = most + second > room
-                return Impossible(confined, wanted, room, (f"host port {number}",), is_pair_by_port=is_pair)
+                port_name = f"{PORT} {number}"
+                short = Short(port_name, wanted, room, room)
+                return Impossible(confined, wanted, room, (port_name,), short, is_pair_by_port=is_pair)
     return None
 
 
-def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, name: str, room: int) -> Impossible:
-    wanted = sum(d.count for d in chosen)
+def _overfull(problem: Problem, chosen: tuple[Demand, ...], r: int, room: int, nodes: NodeSet) -> Impossible:
+    wanted, name = sum(d.count for d in chosen), problem.resources[r]
     placed = min(
         packed(sorted((problem.request(d)[r], d.count) for d in chosen), room), _node_by_node(problem, chosen, r)
     )
     because = POD_LIMIT if name == PODS else name
-    return Impossible(chosen, wanted, placed, (because,), is_by_requests=name != PODS)
+    asked = sum(problem.request(d)[r] * d.count for d in chosen)
+    short = Short(because, asked, max(room, 0), nodes.bit_count())
+    return Impossible(chosen, wanted, placed, (because,), short, is_by_requests=name != PODS)
 
 
 def _smallest(scenario: Scenario, demands: Sequence[Demand]) -> Impossible | None:

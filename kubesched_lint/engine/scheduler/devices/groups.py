@@ -27,7 +27,7 @@ from kubesched_lint.engine.model.devices import (
     DeviceID,
     DeviceRequest,
 )
-from kubesched_lint.engine.model.pod import Pod, profile_of
+from kubesched_lint.engine.model.pod import Pod, is_given_devices, profile_of
 from kubesched_lint.engine.model.resources import is_ignored
 from kubesched_lint.engine.scheduler.devices.allocator import prevents
 from kubesched_lint.engine.scheduler.devices.answers import offers_of, selectors_of
@@ -68,7 +68,7 @@ class DeviceGroups:
 
     def _own_requests(self, pod: Pod) -> Iterator[DeviceRequest]:
         """Yield what a pod requests for itself; an extended resource that no filter checks may take nothing."""
-        if profile_of(pod).allocates_devices:
+        if is_given_devices(pod):
             for template in self._templates(pod):
                 yield from template.requests
             yield from (r for r in self._extended(pod).requests if not is_ignored(r.resource, profile_of(pod)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.pod import DEVICES_PLUGIN, Pod, profile_of
+from kubesched_lint.engine.model.pod import DEVICES_PLUGIN, Pod, is_given_devices
 from kubesched_lint.engine.scheduler.verdict import PreFilterRefusal, Rejection
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def runs(pod: Pod, state: ClusterState) -> bool:
 
 def attempt_of(pod: Pod, state: ClusterState) -> Attempt | None:
     """Return the pod's claims and what each node can give them; None if it needs no devices, or they are unknown."""
-    if state.devices is None or not profile_of(pod).allocates_devices:
+    if state.devices is None or not is_given_devices(pod):
         return None
     from kubesched_lint.engine.scheduler.devices.attempt import attempt
 

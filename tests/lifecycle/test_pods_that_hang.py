@@ -47,9 +47,11 @@ def test_a_disk_of_a_cloud_and_anti_affinity_make_it_certain(provisioner: str, a
     given, cluster = objects(provisioner, apart), load_cluster(text=CLUSTER)
     (finding,) = (f for f in lint(objects=given, cluster=cluster).findings if f.rule == "claim-shared-by-replicas")
     assert finding.severity.word == severity
-    deploy, rollout = simulate(objects=given, cluster=cluster, events=["deploy", "rollout"]).outcomes
+    deploy, *later = simulate(objects=given, cluster=cluster, events=["deploy", "rollout", "node-loss"]).outcomes
     is_error = severity == "error"
     assert (deploy.verdict == "bad" and deploy.proven) == is_error
-    assert (rollout.verdict == "unknown") == is_error
+    for outcome in later:
+        ends = outcome.verdict, outcome.proven, outcome.bound[1]
+        assert (ends == ("bad", False, 1)) == is_error, "no event makes a second pod run"
     assert (deploy.bound[1] == 1) == is_error
     assert deploy.message.startswith("Multi-Attach error") == is_error

@@ -26,37 +26,67 @@ DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 def effective_requests(
     containers: tuple[Container, ...],
     init_containers: tuple[Container, ...],
-    pod_level: Resources | None = None,
+    of_pod: Resources | None = None,
     overhead: Resources | None = None,
 ) -> dict[str, int]:
     """Return what NodeResourcesFit subtracts from a node, per resource (millicores, bytes, counts).
 
     Containers and sidecars run together and add up; an ordinary init container runs with the sidecars started before
-    it. The pod-level request overrides cpu, memory and huge pages. Overhead is added to the result.
+    it. The pod-level request overrides cpu, memory and huge pages. Overhead is added to the result. A container that is
+    resized in place counts with what it holds.
     """
     total: dict[str, int] = {}
     for container in containers:
-        _add(total, container.requests)
+        _add(total, counted_requests(container))
     if init_containers:
         sidecars: dict[str, int] = {}
         peak: dict[str, int] = {}
         for container in init_containers:
             if container.restart_always:
-                _add(total, container.requests)
-                _add(sidecars, container.requests)
+                _add(total, counted_requests(container))
+                _add(sidecars, counted_requests(container))
                 running = sidecars
             else:
                 running = dict(sidecars)
-                _add(running, container.requests)
+                _add(running, counted_requests(container))
             _raise_to(peak, running)
         _raise_to(total, peak)
-    if pod_level:
-        for name, amount in pod_level.items():
-            if _is_pod_level(name):
+    if of_pod:
+        for name, amount in of_pod.items():
+            if is_pod_level(name):
                 total[name] = amount
     if overhead:
         _add(total, overhead)
     return total
+
+
+def counted_requests(container: Container) -> Resources:
+    """Return the requests that count: what a container holds while it is resized in place, else those of its spec."""
+    return container.requests if container.held is None else container.held.requests
+
+
+def pod_level(pod: Pod) -> Resources | None:
+    """Return the pod-level requests that count; None if the pod has none."""
+    return pod.pod_requests if pod.pod_held is None else pod.pod_held
+
+
+def is_resizing(pod: Pod) -> bool:
+    """Return whether a pod of the cluster counts with other amounts than its spec has: it is resized in place."""
+    return pod.pod_held is not None or any(c.held is not None for c in (*pod.containers, *pod.init_containers))
+
+
+def made_anew(pod: Pod) -> Pod:
+    """Return a pod of the cluster as its next copy counts: with its spec alone."""
+    if not is_resizing(pod):
+        return pod
+    containers, init = (tuple(replace(c, held=None) for c in each) for each in (pod.containers, pod.init_containers))
+    wanted = effective_requests(containers, init, pod.pod_requests, pod.overhead)
+    return replace(pod, containers=containers, init_containers=init, pod_held=None, requests=wanted)
+
+
+def is_pod_level(name: str) -> bool:
+    """Return whether a pod can request a resource as a whole (IsSupportedPodLevelResource)."""
+    return name in _POD_LEVEL or name.startswith("hugepages-")
 
 
 def device_class_resources(classes: Collection[DeviceClass], version: str) -> frozenset[str]:
@@ -102,21 +132,19 @@ def nonzero_requests(pod: Pod) -> tuple[int, int]:
     a resource requested at neither level gets the default; an explicit zero stays zero.
     """
     missing = {"cpu": DEFAULT_MILLI_CPU, "memory": DEFAULT_MEMORY}
-    if pod.pod_requests and any(_is_pod_level(name) for name in pod.pod_requests):
+    if pod.pod_requests and any(is_pod_level(name) for name in pod.pod_requests):
         missing = {name: amount for name, amount in missing.items() if name not in pod.requests}
 
     def filled(containers: tuple[Container, ...]) -> tuple[Container, ...]:
         return tuple(
-            c if missing.keys() <= c.requests.keys() else replace(c, requests={**missing, **c.requests})
+            c
+            if missing.keys() <= counted_requests(c).keys()
+            else replace(c, requests={**missing, **counted_requests(c)}, held=None)
             for c in containers
         )
 
-    total = effective_requests(filled(pod.containers), filled(pod.init_containers), pod.pod_requests, pod.overhead)
+    total = effective_requests(filled(pod.containers), filled(pod.init_containers), pod_level(pod), pod.overhead)
     return total.get("cpu", 0), total.get("memory", 0)
-
-
-def _is_pod_level(name: str) -> bool:
-    return name in _POD_LEVEL or name.startswith("hugepages-")
 
 
 def _add(total: dict[str, int], more: Resources) -> None:

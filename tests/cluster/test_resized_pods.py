@@ -16,7 +16,7 @@ from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.cluster.collecting.pods import PodReader
 from kubesched_lint.engine.cluster.pods.known_pods import class_key
 from kubesched_lint.engine.model.pod import BoundPod, Pod
-from kubesched_lint.engine.model.resources import is_resizing, made_anew, nonzero_requests
+from kubesched_lint.engine.model.resources import is_resizing, made_anew, nonzero_requests, settled
 from kubesched_lint.sources.capture.resources import RESOURCES
 from kubesched_lint.sources.redaction.redact import Redactor
 
@@ -181,8 +181,30 @@ def test_its_next_copy_counts_with_the_spec(value: Value, cpu: int) -> None:
     found = read(value)
     without = read({**value, "status": {"phase": "Running"}})
     assert same_values(made_anew(found), without)
-    assert is_resizing(found) == (found.requests != without.requests or not same_values(found, without))
+    assert is_resizing(found) == (found.requests != without.requests)
     assert (class_key(found, False) == class_key(without, False)) == (found.requests == without.requests)
+
+
+@pytest.mark.parametrize(
+    ("case", "cpu"),
+    {
+        "shrunk, and still allocated": 1000,
+        "shrunk and allocated, and not yet set": 1000,
+        "grown, and not yet allocated": 3000,
+        "infeasible": 1000,
+        "infeasible beside one in progress": 1000,
+        "one grows and one shrinks": 4000,
+        "pod-level": 2000,
+        "pod-level, infeasible": 2000,
+    }.items(),
+)
+def test_what_the_kubelet_does_ends(case: str, cpu: int) -> None:
+    """A kubelet sets what it has allocated, allocates less at once, and never more of a resize that is infeasible."""
+    found = read(CASES[case][0])
+    later = settled(found)
+    assert later.requests["cpu"] == cpu
+    assert (later is found) == (found.requests == later.requests)
+    assert settled(later) is later
 
 
 def test_scoring_adds_its_defaults_to_what_the_pod_holds() -> None:

@@ -123,6 +123,8 @@ class Held(Struct, frozen=True):
     """What a container, or a pod, of the cluster counts with while it is resized in place, instead of its spec."""
 
     requests: Resources
+    later: Resources
+    """Its requests once the kubelet has set what it allocated, and has allocated what it can."""
     limits: Resources = field(default_factory=dict)
 
 
@@ -302,7 +304,7 @@ class Pod(Distinct, frozen=True):
     init_containers: tuple[Container, ...] = ()
     pod_requests: Resources | None = None
     """``spec.resources.requests`` (pod level), if given."""
-    pod_held: Resources | None = None
+    pod_held: Held | None = None
     """What counts instead of ``pod_requests`` while the pod is resized in place; None: nothing does."""
     overhead: Resources = field(default_factory=dict)
     requests: Resources = field(default_factory=dict)

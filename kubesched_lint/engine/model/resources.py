@@ -5,14 +5,14 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
-from kubesched_lint.engine.model.pod import Container, Pod, Resources, SchedulerProfile
+from kubesched_lint.engine.model.pod import Container, Held, Pod, Resources, SchedulerProfile
 from kubesched_lint.engine.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -67,21 +67,42 @@ def counted_requests(container: Container) -> Resources:
 
 def pod_level(pod: Pod) -> Resources | None:
     """Return the pod-level requests that count; None if the pod has none."""
-    return pod.pod_requests if pod.pod_held is None else pod.pod_held
+    return pod.pod_requests if pod.pod_held is None else pod.pod_held.requests
 
 
 def is_resizing(pod: Pod) -> bool:
-    """Return whether a pod of the cluster counts with other amounts than its spec has: it is resized in place."""
-    return pod.pod_held is not None or any(c.held is not None for c in (*pod.containers, *pod.init_containers))
+    """Return whether a pod of the cluster requests less or more than its spec, because it is resized in place."""
+    return made_anew(pod).requests != pod.requests
 
 
 def made_anew(pod: Pod) -> Pod:
     """Return a pod of the cluster as its next copy counts: with its spec alone."""
-    if not is_resizing(pod):
+    return _with_held(pod, lambda held, spec: None)
+
+
+def settled(pod: Pod) -> Pod:
+    """Return a pod of the cluster after what its kubelet is doing; the same pod if its requests are the same then."""
+    later = _with_held(pod, _later)
+    return pod if later.requests == pod.requests else later
+
+
+def _later(held: Held, spec: Resources) -> Held | None:
+    return None if held.later == spec else replace(held, requests=held.later)
+
+
+def _with_held(pod: Pod, of: Callable[[Held, Resources], Held | None]) -> Pod:
+    """Return the pod with what ``of`` returns for what each container, and the pod, holds, and for its requests."""
+
+    if pod.pod_held is None and all(c.held is None for c in (*pod.containers, *pod.init_containers)):
         return pod
-    containers, init = (tuple(replace(c, held=None) for c in each) for each in (pod.containers, pod.init_containers))
-    wanted = effective_requests(containers, init, pod.pod_requests, pod.overhead)
-    return replace(pod, containers=containers, init_containers=init, pod_held=None, requests=wanted)
+
+    def each(containers: tuple[Container, ...]) -> tuple[Container, ...]:
+        return tuple(c if c.held is None else replace(c, held=of(c.held, c.requests)) for c in containers)
+
+    of_pod = None if pod.pod_held is None else of(pod.pod_held, pod.pod_requests or {})
+    found = replace(pod, containers=each(pod.containers), init_containers=each(pod.init_containers), pod_held=of_pod)
+    wanted = effective_requests(found.containers, found.init_containers, pod_level(found), pod.overhead)
+    return replace(found, requests=wanted)
 
 
 def is_pod_level(name: str) -> bool:

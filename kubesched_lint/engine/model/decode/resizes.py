@@ -42,7 +42,7 @@ def with_held(pod: Pod, status: Value) -> Pod:
     containers = tuple(_holding(c, statuses, without_spec) for c in pod.containers)
     init = tuple(_holding(c, statuses, without_spec) if c.restart_always else c for c in pod.init_containers)
     held = None if of_pod is None else _held_by_pod(pod, of_pod, status, without_spec)
-    if held == pod.pod_requests:
+    if held is not None and held.requests == pod.pod_requests:
         held = None
     if held is None and containers == pod.containers and init == pod.init_containers:
         return pod
@@ -72,10 +72,11 @@ def _holding(container: Container, statuses: Mapping[str, tuple[Value, Path]], w
     limits = _most(set_limits, *(() if without_spec else (container.limits,)))
     if requests == container.requests and limits == container.limits:
         return container
-    return replace(container, held=Held(shared(requests), shared(limits)))
+    later = shared(allocated or set_requests) if without_spec else container.requests
+    return replace(container, held=Held(shared(requests), later, shared(limits)))
 
 
-def _held_by_pod(pod: Pod, of_pod: Value, status: Value, without_spec: bool) -> Resources:
+def _held_by_pod(pod: Pod, of_pod: Value, status: Value, without_spec: bool) -> Held:
     """Return what stands for the pod-level requests (``PodRequests``): of each, 0 if no part of the status has it."""
     spec = pod.pod_requests or {}
     actual, allocated = (
@@ -83,7 +84,12 @@ def _held_by_pod(pod: Pod, of_pod: Value, status: Value, without_spec: bool) -> 
         resources(status, "allocatedResources", _STATUS),
     )
     counted = _most(actual, allocated, *(() if without_spec else (spec,)))
-    return shared({name: counted.get(name, 0) if is_pod_level(name) else amount for name, amount in spec.items()})
+    later = (allocated or actual) if without_spec else spec
+    requests, later = (
+        shared({name: each.get(name, 0) if is_pod_level(name) else amount for name, amount in spec.items()})
+        for each in (counted, later)
+    )
+    return Held(requests, later)
 
 
 def _most(*amounts: Resources) -> dict[str, int]:

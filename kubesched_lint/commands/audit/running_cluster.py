@@ -90,7 +90,9 @@ class RunningCluster:
                 continue
             live = self.cluster.running.workload_of(alike.bound[0])
             workload = None if live is None else workloads.get(live.key)
-            pod = self.today.admission.schedulers.for_next_copy(made_anew(alike.pod), workload)
+            pod = self.today.admission.schedulers.for_next_copy(
+                made_anew(alike.pod, live.pod if live else None), workload
+            )
             ref = ref_of(alike.bound[0], workload)
             yield ReplicaGroup(**asdict(replace(alike, pod=pod)), workload=workload, ref=ref)
 

@@ -75,9 +75,22 @@ def is_resizing(pod: Pod) -> bool:
     return made_anew(pod).requests != pod.requests
 
 
-def made_anew(pod: Pod) -> Pod:
-    """Return a pod of the cluster as its next copy counts: with its spec alone."""
-    return _with_held(pod, lambda held, spec: None)
+def made_anew(pod: Pod, template: Pod | None = None) -> Pod:
+    """Return a pod of the cluster as its next copy counts: without what it holds, and with its spec.
+
+    ``template``: that of its workload, which has the requests before the resize.
+    """
+    found = _with_held(pod, lambda held, spec: None)
+    if found is pod or template is None:
+        return found
+    written = {c.name: c.requests for c in (*template.containers, *template.init_containers)}
+    containers, init = (
+        tuple(replace(c, requests={**c.requests, **written.get(c.name, {})}) for c in each)
+        for each in (found.containers, found.init_containers)
+    )
+    of_pod = None if found.pod_requests is None else {**found.pod_requests, **(template.pod_requests or {})}
+    wanted = effective_requests(containers, init, of_pod, pod.overhead)
+    return replace(found, containers=containers, init_containers=init, pod_requests=of_pod, requests=wanted)
 
 
 def settled(pod: Pod) -> Pod:

@@ -146,7 +146,7 @@ def nodes(count: int) -> Iterator[dict[str, Any]]:
 
 def lean(pod: dict[str, Any]) -> dict[str, Any]:
     """Without the fields that no scheduler reads."""
-    del pod["metadata"]["managedFields"], pod["spec"]["volumes"]
+    del pod["metadata"]["managedFields"], pod["spec"]["volumes"], pod["status"]["containerStatuses"]
     for container in pod["spec"]["containers"]:
         del container["env"], container["volumeMounts"]
     return pod
@@ -209,6 +209,21 @@ def pods(count: int, on: list[str]) -> Iterator[dict[str, Any]]:
                 "conditions": [
                     {"type": t, "status": "True", "lastTransitionTime": "2026-01-01T00:00:05Z"}
                     for t in ("Initialized", "Ready", "ContainersReady", "PodScheduled")
+                ],
+                "containerStatuses": [
+                    {
+                        "allocatedResources": {"cpu": "100m", "memory": "128Mi"},
+                        "containerID": f"containerd://{i:064x}",
+                        "image": f"registry.example.com/{app}:1",
+                        "imageID": f"registry.example.com/{app}@sha256:{i // 30:064x}",
+                        "lastState": {},
+                        "name": "main",
+                        "ready": True,
+                        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
+                        "restartCount": 0,
+                        "started": True,
+                        "state": {"running": {"startedAt": "2026-01-01T00:00:06Z"}},
+                    }
                 ],
             },
         }

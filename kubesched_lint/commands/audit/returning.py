@@ -100,8 +100,8 @@ def _without_one(group: ReplicaGroup, position: int, state: ClusterState) -> tup
 
 def placement_on(position: int, group: ReplicaGroup, state: ClusterState) -> Placement:
     """Return one pod of a group on a node."""
-    ours = set(group.bound)
-    return next(p for p in state.pods_on(position) if p.bound is not None and p.bound in ours)
+    ours = {(bound.namespace, bound.name) for bound in group.bound}  # another BoundPod after a resize in place
+    return next(p for p in state.pods_on(position) if p.bound and (p.bound.namespace, p.bound.name) in ours)
 
 
 def _own_keys(pod: Pod) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from kubesched_lint.engine.cluster.pods.alike import Alike, with_more
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod, knows_scheduler
-from kubesched_lint.engine.model.resources import request_path
+from kubesched_lint.engine.model.resources import made_anew, request_path
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
@@ -90,7 +90,9 @@ class RunningCluster:
                 continue
             live = self.cluster.running.workload_of(alike.bound[0])
             workload = None if live is None else workloads.get(live.key)
-            pod = self.today.admission.schedulers.for_next_copy(alike.pod, workload)
+            pod = self.today.admission.schedulers.for_next_copy(
+                made_anew(alike.pod, live.pod if live else None), workload
+            )
             ref = ref_of(alike.bound[0], workload)
             yield ReplicaGroup(**asdict(replace(alike, pod=pod)), workload=workload, ref=ref)
 

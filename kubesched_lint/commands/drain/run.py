@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from msgspec import Struct
@@ -40,6 +41,7 @@ from kubesched_lint.engine.cluster.pods.template import written_template
 from kubesched_lint.engine.controllers.bounds import unknown_scale
 from kubesched_lint.engine.events.limits import MOST_IN_COURSE, MOST_PODS
 from kubesched_lint.engine.model.pod import knows_scheduler
+from kubesched_lint.engine.model.resources import is_resizing
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.over_time import which_matters
@@ -338,6 +340,10 @@ def _missing(now: RunningCluster) -> Iterator[str]:
             yield f"{simulated.workloads[number]} is of PodGroup {pod.group}: whether its pods start alone is unknown"
         if simulated.need_devices((number,)) and which_matters(now.scenario):
             yield f"{simulated.workloads[number]} claims devices: which ones its next pods get is unknown"
+    running = chain.from_iterable(simulated.running.get(number, ()) for number in now.members)
+    for bound in (*running, *chain.from_iterable(guest.pods for guest in now.guests)):
+        if is_resizing(bound.pod):
+            yield f"{bound.namespace}/{bound.name} is resized in place: it holds other amounts than its next copy will"
     followed = (*(simulated.workloads[number] for number in now.members), *(guest.workload for guest in now.guests))
     yield from filter(None, (unknown_scale(workload, simulated.objects.budgets) for workload in followed))
 

@@ -14,6 +14,7 @@ from kubesched_lint.engine.model.decode.fields import DecodeError
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.resources import made_anew
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.linter.environments import environments_of
 
@@ -72,7 +73,7 @@ def like(name: str, manifests: Inventory, live: Inventory) -> tuple[Workload, st
         raise ValueError(f"{subject} has one pod on each node: there are no more like it")
     workload = subject.workload
     if subject.bound is not None:
-        pod = replace(subject.bound.pod, node_name="")
+        pod = replace(made_anew(subject.bound.pod), node_name="")
         workload = replace(Amounts({}).workload(subject.namespace), name=subject.name, pod=pod)
     assert workload is not None, "a name means a workload or a pod"
     return workload, f"like {subject}"

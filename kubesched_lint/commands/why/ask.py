@@ -24,6 +24,7 @@ from kubesched_lint.engine.model.feature_gates import GROUPS
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod
+from kubesched_lint.engine.model.resources import made_anew
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import TODAY
@@ -310,7 +311,7 @@ def _pod_of_the_snapshot(
     notes = [f"it runs on {bound.node} now; this explains where a new copy would go"] if bound.node else []
     if needs_devices(bound.pod, scenario) and state.devices is None:
         notes.append("not known: which nodes have the devices of its claims")
-    pod = scenario.admission.schedulers.for_next_copy(bound.pod, mine)
+    pod = scenario.admission.schedulers.for_next_copy(made_anew(bound.pod, mine.pod if mine else None), mine)
     if pod.group and not bound.node and gates_of(scenario).get(GROUPS) is not False:
         notes.append(f"not known: {fate_of_group(pod.group)}")
     return explain(pod, state, owner, subject=str(subject), notes=[*notes, *_profile_note(pod)])

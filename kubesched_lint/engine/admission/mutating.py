@@ -16,7 +16,7 @@ from kubesched_lint.engine.apiserver.class_plugins import SYSTEM_PRIORITIES
 from kubesched_lint.engine.model.labels import Labels, Requirement, Selector
 from kubesched_lint.engine.model.pod import Container, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.engine.model.policy import LimitRange, PriorityClass, RuntimeClass
-from kubesched_lint.engine.model.resources import effective_requests
+from kubesched_lint.engine.model.resources import effective_requests, pod_level
 
 
 @cache
@@ -82,7 +82,7 @@ def _with_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:
 
 
 def with_requests(pod: Pod) -> Pod:
-    wanted = effective_requests(pod.containers, pod.init_containers, pod.pod_requests, pod.overhead)
+    wanted = effective_requests(pod.containers, pod.init_containers, pod_level(pod), pod.overhead)
     return replace(pod, requests=wanted)
 
 

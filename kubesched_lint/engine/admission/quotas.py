@@ -149,7 +149,7 @@ def _limits(pod: Pod) -> Mapping[str, int]:
         return {}
 
     def limited(containers: tuple[Container, ...]) -> tuple[Container, ...]:
-        return tuple(replace(c, requests=c.limits) for c in containers)
+        return tuple(replace(c, requests=c.limits if c.held is None else c.held.limits, held=None) for c in containers)
 
     total = effective_requests(limited(pod.containers), limited(pod.init_containers))
     return {name: amount + pod.overhead.get(name, 0) for name, amount in total.items()}

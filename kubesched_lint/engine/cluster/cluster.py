@@ -16,12 +16,18 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.base.text import first_few, joined, many, one_line, plural
 from kubesched_lint.engine.cluster.nodes.skew import newer_kubelets, newest_kubelet, old_kubelets
-from kubesched_lint.engine.cluster.nodes.transient import TransientState, transient_state_of, without_transient_state
+from kubesched_lint.engine.cluster.nodes.transient import (
+    TransientSize,
+    TransientState,
+    transient_state_of,
+    without_transient_state,
+)
 from kubesched_lint.engine.cluster.pods.alike import alike
 from kubesched_lint.engine.cluster.pods.mutations import Mutations
 from kubesched_lint.engine.cluster.pods.running import Running
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, ZONE
+from kubesched_lint.engine.model.resources import settled
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.base.places import Source
@@ -233,16 +239,31 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
         return all(node.allocatable is not None for node in self.inventory.nodes)
 
     @cached_property
-    def transient_states(self) -> tuple[TransientState, ...]:
+    def transient_states(self) -> tuple[TransientState | TransientSize, ...]:
+        """States of nodes and pods that end by themselves."""
+        return (*self.states_of_nodes, *self.sizes_of_pods)
+
+    @cached_property
+    def states_of_nodes(self) -> tuple[TransientState, ...]:
         """Nodes that are cordoned or have a taint that disappears by itself."""
         return tuple(filter(None, map(transient_state_of, self.inventory.nodes)))
+
+    @cached_property
+    def sizes_of_pods(self) -> tuple[TransientSize, ...]:
+        """Pods that are resized in place and hold more than they will."""
+        pods = self.inventory.pods
+        kinds = {pod for pod in {bound.pod for bound in pods} if settled(pod) is not pod}
+        return tuple(TransientSize(f"{b.namespace}/{b.name}") for b in pods if b.pod in kinds) if kinds else ()
 
     def without_transient(self) -> Cluster:
         """Return the cluster after all transient states have ended; itself if there are none."""
         if not self.transient_states:
             return self
-        nodes = tuple(map(without_transient_state, self.inventory.nodes))
-        return replace(self, inventory=replace(self.inventory, nodes=nodes))
+        nodes, pods = tuple(map(without_transient_state, self.inventory.nodes)), self.inventory.pods
+        if self.sizes_of_pods:
+            kinds = {pod: settled(pod) for pod in {bound.pod for bound in pods}}
+            pods = tuple(b if (pod := kinds[b.pod]) is b.pod else replace(b, pod=pod) for b in pods)
+        return replace(self, inventory=replace(self.inventory, nodes=nodes, pods=pods))
 
     @property
     def transient_premise(self) -> str:
@@ -296,11 +317,17 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
             count = len(self.stranded)
             are = f"{many(count, 'running pod')} {plural(count, 'is', 'are')}"
             yield f"{are} on nodes that the cluster does not hold, and are not counted: {_listed(few)}"
-        if self.transient_states:
-            count = len(self.transient_states)
+        if self.states_of_nodes:
+            count = len(self.states_of_nodes)
             yield (
                 f"{count} of {len(self.inventory.nodes)} nodes {plural(count, 'is', 'are')} in a transient state "
-                f"({_listed(map(str, self.transient_states))}): errors do not rest on it"
+                f"({_listed(map(str, self.states_of_nodes))}): errors do not rest on it"
+            )
+        if self.sizes_of_pods:
+            are = f"{many(len(self.sizes_of_pods), 'pod')} {plural(len(self.sizes_of_pods), 'is', 'are')}"
+            yield (
+                f"{are} resized in place and will hold less ({_listed(each.pod for each in self.sizes_of_pods)}): "
+                "errors do not rest on it"
             )
 
     def describe(self, now: Callable[[], datetime]) -> str:

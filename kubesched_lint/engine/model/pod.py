@@ -119,6 +119,15 @@ class HostPort(PartlyCompared, frozen=True):
     path: Path = ()
 
 
+class Held(Struct, frozen=True):
+    """What a container, or a pod, of the cluster counts with while it is resized in place, instead of its spec."""
+
+    requests: Resources
+    later: Resources
+    """Its requests once the kubelet has set what it allocated, and has allocated what it can."""
+    limits: Resources = field(default_factory=dict)
+
+
 class Container(PartlyCompared, frozen=True):
     """``requests`` include limits written without a request, as the API server stores them."""
 
@@ -128,6 +137,8 @@ class Container(PartlyCompared, frozen=True):
     restart_always: bool = False
     """True for an init container that is a sidecar."""
     image: str = ""
+    held: Held | None = None
+    """None: it counts with ``requests`` and ``limits``, as in a manifest. See ``engine.model.decode.resizes``."""
     path: Path = ()
 
 
@@ -293,6 +304,8 @@ class Pod(Distinct, frozen=True):
     init_containers: tuple[Container, ...] = ()
     pod_requests: Resources | None = None
     """``spec.resources.requests`` (pod level), if given."""
+    pod_held: Held | None = None
+    """What counts instead of ``pod_requests`` while the pod is resized in place; None: nothing does."""
     overhead: Resources = field(default_factory=dict)
     requests: Resources = field(default_factory=dict)
     """Effective request per resource, as NodeResourcesFit counts it. See

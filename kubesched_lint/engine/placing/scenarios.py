@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.pods.template import AS_IT_RUNS
+from kubesched_lint.engine.model.resources import made_anew
 from kubesched_lint.engine.placing.growth.plan import Plan
 from kubesched_lint.engine.placing.limits import MOST_SPARE
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
@@ -261,7 +262,7 @@ def as_it_stands(workload: Workload, running: Sequence[BoundPod]) -> Workload:
     staying = _staying(running)
     if workload.suspended != "paused" or not staying:
         return replace(workload, replicas=0)
-    pod = replace(staying[0].pod, path=workload.pod.path, labels_path=workload.pod.labels_path)
+    pod = replace(made_anew(staying[0].pod), path=workload.pod.path, labels_path=workload.pod.labels_path)
     return replace(workload, pod=pod, template=AS_IT_RUNS)
 
 

@@ -147,18 +147,35 @@ class Condition(Part):
 
 
 class PodCondition(Condition):
-    """Only the scheduler's own condition keeps the last three: see ``resources``."""
+    """Only the scheduler's own condition keeps the last three, and that of a resize its reason: see ``resources``."""
 
     reason: str | None = None
     message: str | None = None
     last_transition_time: str | None = None
 
 
+class SetResources(Part):
+    requests: Amounts = None
+    limits: Amounts = None
+
+
+class ContainerStatus(Part):
+    name: str | None = None
+    allocated_resources: Amounts = None
+    resources: SetResources | None = None
+
+
 class PodStatus(Part):
+    """Only pods that are resized in place keep the last four: see ``resources``."""
+
     phase: str | None = None
     start_time: str | None = None
     nominated_node_name: str | None = None
     conditions: list[PodCondition] | None = None
+    container_statuses: list[ContainerStatus] | None = None
+    init_container_statuses: list[ContainerStatus] | None = None
+    allocated_resources: Amounts = None
+    resources: SetResources | None = None
 
 
 class KeptPod(Part):

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.cluster.limits import LONGEST_TEXT
 from kubesched_lint.engine.cluster.pods.pod_scheduled import LEFT_OUT
+from kubesched_lint.engine.model.decode.resizes import PENDING
 from kubesched_lint.sources.capture import autoscalers as a
 from kubesched_lint.sources.capture import devices as d
 from kubesched_lint.sources.capture import objects as o
@@ -50,12 +51,42 @@ class Resource(Struct, frozen=True):
 
 def _pod(pod: p.KeptPod) -> bool:
     _cut_volumes(pod.spec)
+    if pod.status is not None:
+        _cut_sizes(pod.spec, pod.status)
     for condition in (pod.status.conditions if pod.status else None) or ():
-        if condition.type != "PodScheduled" or pod.spec.nodeName is not None:
+        if condition.type == PENDING:
+            condition.message = condition.last_transition_time = None
+        elif condition.type != "PodScheduled" or pod.spec.nodeName is not None:
             condition.reason = condition.message = condition.last_transition_time = None
         elif condition.message is not None and len(condition.message) > LONGEST_TEXT:
             condition.message = LEFT_OUT
     return pod.status is None or pod.status.phase not in ("Succeeded", "Failed")
+
+
+def _cut_sizes(spec: p.PodSpec, status: p.PodStatus) -> None:
+    """Remove what says that containers, or the pod, have what they request: that of almost all pods."""
+    status.container_statuses = _resized(status.container_statuses, spec.containers)
+    sidecars = [c for c in spec.initContainers or () if c.restartPolicy == "Always"]
+    status.init_container_statuses = _resized(status.init_container_statuses, sidecars)
+    if spec.resources is None or _are_alike(spec.resources, status.resources, status.allocated_resources):
+        status.resources = status.allocated_resources = None
+
+
+def _resized(statuses: list[p.ContainerStatus] | None, containers: Any) -> list[p.ContainerStatus] | None:
+    known = {c.name: c.resources for c in containers or ()}
+    return [
+        one
+        for one in statuses or ()
+        if one.name in known and not _are_alike(known[one.name], one.resources, one.allocated_resources)
+    ] or None
+
+
+def _are_alike(spec: Any, actual: p.SetResources | None, allocated: p.Amounts) -> bool:
+    """Whether a status counts as the spec does: one without ``resources`` does not count."""
+    wanted, most = (spec.requests or {}, spec.limits or {}) if spec is not None else ({}, {})
+    return actual is None or (
+        (actual.requests or {}) == wanted and (actual.limits or {}) == most and (allocated or wanted) == wanted
+    )
 
 
 def _workload(workload: p.KeptWorkload) -> bool:

@@ -219,7 +219,7 @@ _VOCABULARY = words(
     "Pending Running Succeeded Failed Unknown Bound Available Released Lost Active Terminating True False "
     "Ready MemoryPressure DiskPressure PIDPressure NetworkUnavailable PodScheduled Initialized ContainersReady "
     "PodReadyToStartContainers DisruptionTarget Complete Suspended SuccessCriteriaMet FailureTarget Progressing "
-    "ReplicaFailure PodResizePending PodResizeInProgress "
+    "ReplicaFailure PodResizePending PodResizeInProgress Infeasible Deferred "
     # devices
     "None ExactCount All "
     # volumes, limits, quotas

@@ -40,7 +40,7 @@ _AMOUNTS = frozenset(
     [
         *("requests", "limits", "allocatable", "capacity", "overhead", "podFixed", "hard", "used", "max", "min"),
         *("default", "defaultRequest", "resources", "maxLimitRequestRatio", "minAllowed", "maxAllowed", "target"),
-        *("systemReserved", "kubeReserved", "evictionHard"),
+        *("systemReserved", "kubeReserved", "evictionHard", "allocatedResources"),
     ]
 )
 _OF_DEVICES = frozenset(["attributes", "counters", "consumedCapacity"])

@@ -156,10 +156,10 @@ def _comments(cluster: Cluster, nodes: tuple[Node, ...], groups: Iterable[_Group
     yield f"# {many(len(nodes), 'node')} of {cluster.path or 'a cluster'}; docs/sketch.md explains it."
     if any(group.is_joined for group in groups):
         yield f"# Nodes of one entry differ by at most {style.tolerance:g} %; allocatable is that of the smallest."
-    if cluster.transient_states:
-        few = len(cluster.transient_states) if style.exact else SHOWN
+    if cluster.states_of_nodes:
+        few = len(cluster.states_of_nodes) if style.exact else SHOWN
         yield "# Some are in a transient state; remove it here if it should not count:"
-        yield f"#   {first_few(list(map(str, cluster.transient_states)), '; ', few)}"
+        yield f"#   {first_few(list(map(str, cluster.states_of_nodes)), '; ', few)}"
     if style.exact:
         if KnownGroups(cluster).is_elastic:
             yield f"# Nodes count as elastic: {cluster.elastic_because}."

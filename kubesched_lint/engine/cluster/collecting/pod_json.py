@@ -6,11 +6,12 @@ Parts that are only compared stay raw bytes: pods with equal raw parts are equal
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct
 
+from kubesched_lint.engine.model.decode.resizes import PENDING
 from kubesched_lint.engine.model.pod_fields import CONTAINER, POD, VOLUME
 
 T = TypeVar("T")
@@ -84,6 +85,13 @@ if not TYPE_CHECKING:
 class ConditionParts(Struct, gc=False):
     type: str = ""
     status: str = ""
+    reason: str | None = None
+
+
+class ContainerStatusParts(Struct, gc=False, omit_defaults=True):
+    name: str | None = None
+    allocatedResources: Raw = _NULL  # noqa: N815
+    resources: Raw = _NULL
 
 
 class StatusParts(Struct, frozen=True, gc=False):
@@ -91,6 +99,23 @@ class StatusParts(Struct, frozen=True, gc=False):
     startTime: str | None = None  # noqa: N815
     nominatedNodeName: str | None = None  # noqa: N815
     conditions: Raw = _NULL
+    containerStatuses: list[ContainerStatusParts] | None = None  # noqa: N815
+    initContainerStatuses: list[ContainerStatusParts] | None = None  # noqa: N815
+    allocatedResources: Raw = _NULL  # noqa: N815
+    resources: Raw = _NULL
+
+
+class Sizes(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What the status of a bound pod says of its resources; ``conditions`` has only what tells a resize apart."""
+
+    containerStatuses: list[ContainerStatusParts] | None = None  # noqa: N815
+    initContainerStatuses: list[ContainerStatusParts] | None = None  # noqa: N815
+    allocatedResources: Raw = _NULL  # noqa: N815
+    resources: Raw = _NULL
+    conditions: tuple[ConditionParts, ...] = ()
+
+
+NO_SIZES = Sizes()
 
 
 class PodParts(Struct, gc=False):
@@ -120,6 +145,15 @@ def items_of(decoder: msgspec.json.Decoder[Part[T]], part: bytes) -> list[T] | N
     return found.items if found.kind in (None, "List") else None
 
 
+class Said(NamedTuple):
+    """What the conditions of a pod say."""
+
+    is_ready: bool
+    """So far as they say."""
+    resize: tuple[ConditionParts, ...]
+    """The condition of a resize that waits, if there is one."""
+
+
 class PodJsonDecoder:
     """Decoders that are built once."""
 
@@ -134,7 +168,7 @@ class PodJsonDecoder:
         """Return the parts of a Pod; None if a value has a type that no API server prints, or there is no spec."""
         try:
             parts = self._pod.decode(document)
-            self.is_ready(parts.status.conditions)
+            self.said(parts.status.conditions)
             self.owner(parts.metadata.ownerReferences)
         except msgspec.ValidationError:
             return None
@@ -191,13 +225,29 @@ class PodJsonDecoder:
         """
         return next((owner for owner in self._owners.decode(references) or () if owner.controller), None)
 
-    def is_ready(self, conditions: Raw) -> bool:
-        """Return whether a pod is ready, so far as its conditions say.
+    def said(self, conditions: Raw) -> Said:
+        """Return what the conditions of a pod say.
 
         Raises ValidationError for conditions that no API server prints.
         """
-        said = (c.status for c in self._conditions.decode(conditions) or () if c.type == "Ready")
-        return next(said, "True") == "True"
+        found = self._conditions.decode(conditions) or ()
+        ready = next((c.status for c in found if c.type == "Ready"), "True")
+        pending = next((c for c in found if c.type == PENDING), None)
+        return Said(ready == "True", () if pending is None else (ConditionParts(PENDING, reason=pending.reason),))
+
+    def sizes(self, status: StatusParts, said: Said) -> Sizes:
+        """Return what the status of a bound pod says of its resources."""
+        return Sizes(
+            status.containerStatuses,
+            status.initContainerStatuses,
+            status.allocatedResources,
+            status.resources,
+            said.resize,
+        )
+
+    def text_of(self, sizes: Sizes) -> bytes:
+        """Return sizes as text that is equal for equal ones."""
+        return self._encode(sizes)
 
 
 def _is_read(volume: VolumeParts) -> bool:

@@ -9,16 +9,25 @@ from msgspec import ValidationError
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.partly_compared import same_values
-from kubesched_lint.engine.cluster.collecting.pod_json import PodJsonDecoder
+from kubesched_lint.engine.cluster.collecting.pod_json import NO_SIZES, PodJsonDecoder
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.model.decode.fields import Value, labels, mapping, text
 from kubesched_lint.engine.model.decode.nodes import decode_bound_pod, decode_pod_object, decode_unscheduled, is_holding
+from kubesched_lint.engine.model.decode.resizes import with_held
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 
 if TYPE_CHECKING:
     from msgspec import Raw
 
-    from kubesched_lint.engine.cluster.collecting.pod_json import AffinityParts, MetaParts, Names, PodParts, SpecParts
+    from kubesched_lint.engine.cluster.collecting.pod_json import (
+        AffinityParts,
+        MetaParts,
+        Names,
+        PodParts,
+        Said,
+        Sizes,
+        SpecParts,
+    )
 
 _OVER = ("Succeeded", "Failed")
 
@@ -30,6 +39,7 @@ class _Sample(NamedTuple):
     namespace: str | None
     labels: Raw
     spec: SpecParts
+    sizes: Sizes
     pod: Pod
 
 
@@ -51,8 +61,10 @@ class PodReader:
         self._owners: dict[bytes, Owner | None] = {}
         """The owners of a pod as text → its controller."""
         self._samples: dict[bytes, _Sample] = {}
-        self._conditions: tuple[Raw | None, bool] = None, True
-        """The last conditions, and whether they say that the pod is ready; many pods have the same ones."""
+        self._resized: dict[tuple[Pod, bytes], Pod] = {}
+        """A pod by its spec, and its sizes as text → the pod as it counts."""
+        self._conditions: tuple[Raw | None, Said | None] = None, None
+        """The last conditions, and what they say; many pods have the same ones."""
         self._last: dict[Owner | None, Pod] = {}
         """Controller → the last of its pods that came as plain values: the next one most often equals it."""
 
@@ -93,12 +105,12 @@ class PodReader:
         if status.phase in _OVER:
             return None
         node, start, created = spec.nodeName or "", status.startTime or "", meta.creationTimestamp or ""
-        conditions, is_ready = self._conditions
-        if status.conditions != conditions:
-            is_ready = self._wire.is_ready(status.conditions)
-            self._conditions = status.conditions, is_ready
+        conditions, said = self._conditions
+        if said is None or status.conditions != conditions:
+            said = self._wire.said(status.conditions)
+            self._conditions = status.conditions, said
         terminating = meta.deletionTimestamp is not None
-        sample = self._kind(meta, spec, node)
+        sample = self._kind(meta, spec, node, self._wire.sizes(status, said) if node else NO_SIZES)
         return BoundPod(
             meta.name,
             self._nodes.setdefault(node, node),
@@ -109,11 +121,11 @@ class PodReader:
             self.times.setdefault(start, start),
             self.times.setdefault(created, created),
             status.nominatedNodeName or "",
-            is_ready,
+            said.is_ready,
             None if node else decode_unscheduled(self._wire.conditions_of(parts)),
         )
 
-    def _kind(self, meta: MetaParts, spec: SpecParts, node: str) -> _Sample:
+    def _kind(self, meta: MetaParts, spec: SpecParts, node: str, sizes: Sizes) -> _Sample:
         """Return a pod that equals one with these parts on a node, with the same controller; changes ``spec``."""
         owners = bytes(meta.ownerReferences)
         sample = self._samples.get(owners)
@@ -121,12 +133,26 @@ class PodReader:
         affinity = spec.affinity
         pin = node if affinity and owner is not None and owner.kind == "DaemonSet" else ""
         self._wire.share(spec, pin)
-        if sample is None or spec != sample.spec or meta.labels != sample.labels or meta.namespace != sample.namespace:
+        if (
+            sample is None
+            or spec != sample.spec
+            or meta.labels != sample.labels
+            or sizes != sample.sizes
+            or meta.namespace != sample.namespace
+        ):
             if len(self._samples) >= MOST_KEPT:
                 self._samples.clear()
             pod = self._pod(meta, spec, pin, affinity)
-            sample = self._samples[owners] = _Sample(owner, meta.namespace, meta.labels, spec, pod)
+            if sizes != NO_SIZES:
+                pod = self._as_it_counts(pod, sizes)
+            sample = self._samples[owners] = _Sample(owner, meta.namespace, meta.labels, spec, sizes, pod)
         return sample
+
+    def _as_it_counts(self, pod: Pod, sizes: Sizes) -> Pod:
+        said = self._wire.text_of(sizes)
+        if (pod, said) not in self._resized:
+            self._resized[pod, said] = with_held(pod, self._wire.plain(said))
+        return self._resized[pod, said]
 
     def _owner(self, references: bytes) -> Owner | None:
         if references not in self._owners:

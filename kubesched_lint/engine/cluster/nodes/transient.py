@@ -1,4 +1,4 @@
-"""Cordons and taints that disappear by themselves: a verdict that depends on them may not hold tomorrow."""
+"""Cordons, taints and sizes that disappear by themselves: a verdict that depends on them may not hold tomorrow."""
 
 from __future__ import annotations
 
@@ -67,6 +67,16 @@ class TransientState(Struct, frozen=True):
     def __str__(self) -> str:
         states = ["cordoned"] * self.cordoned + [str(taint) for taint in self.taints]
         return f"{self.node}: {', '.join(states)}"
+
+
+class TransientSize(Struct, frozen=True):
+    """A pod that is resized in place: until its kubelet has done so, it counts with more."""
+
+    pod: str
+    """namespace/name."""
+
+    def __str__(self) -> str:
+        return f"Pod {self.pod}: resized in place"
 
 
 def transient_state_of(node: Node) -> TransientState | None:

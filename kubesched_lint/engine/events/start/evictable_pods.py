@@ -25,6 +25,7 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, Si
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
+from kubesched_lint.engine.model.resources import is_resizing
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scheduler.eviction import evicted, preempting_priority
 from kubesched_lint.engine.scheduler.tolerance import CORDON, tolerates_any
@@ -195,7 +196,7 @@ class EvictablePods:
         plain = not (pod.volumes or by_devices or pod.group or pod.scheduling_gates)
         pod = _before_binding(pod)
         same = all(same_values(_before_binding(bound.pod), pod) for bound in group)
-        return known and plain and same and knows_scheduler(pod)
+        return known and plain and same and not is_resizing(pod) and knows_scheduler(pod)
 
 
 def comes_back(member: SimulatedMember) -> bool:

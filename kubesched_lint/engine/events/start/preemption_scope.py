@@ -14,6 +14,7 @@ from kubesched_lint.engine.events.start.overlooked import repels_unseen
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.resources import is_resizing
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scheduler.eviction import NOBODY, preempting_priority
 
@@ -71,8 +72,10 @@ def _uncounted(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[str]
     for i in members:
         if _is_made_otherwise(simulated.member(i)):
             yield f"new pods of {simulated.workloads[i]} get other requests from a LimitRange than those that run"
+        whose = simulated.workloads[i]
+        if any(is_resizing(bound.pod) for bound in simulated.running.get(i, ())):
+            yield f"where the pods of {whose} leave room: one is resized in place, and its next copy will not be"
         if _is_resized(simulated.member(i)):
-            whose = simulated.workloads[i]
             yield f"where the pods of {whose} leave room: those of one template have different requests"
         name = next(
             (f"{b.namespace}/{b.name}" for b in simulated.to_be_deleted if _concerns(simulated.member(i), b)), ""

@@ -18,6 +18,7 @@ from kubesched_lint.engine.model.decode.fields import (
     texts,
 )
 from kubesched_lint.engine.model.decode.pods import decode_pod
+from kubesched_lint.engine.model.decode.resizes import with_held
 from kubesched_lint.engine.model.node import Node, Taint, with_kept_labels
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, Unscheduled
 
@@ -88,10 +89,11 @@ def decode_bound_pod(value: Value, pod: Pod | None = None) -> BoundPod:
     meta, status = mapping(value, "metadata", ()), mapping(value, "status", ())
     owner = next((o for o, _ in items(meta, "ownerReferences", ("metadata",)) if o.get("controller") is True), None)
     conditions = {text(c, "type", at): text(c, "status", at) for c, at in items(status, "conditions", ("status",))}
+    node, pod = text(mapping(value, "spec", ()), "nodeName", ("spec",)), pod or decode_pod_object(value)
     return BoundPod(
         name=text(meta, "name", ("metadata",)),
-        node=text(mapping(value, "spec", ()), "nodeName", ("spec",)),
-        pod=decode_pod_object(value) if pod is None else pod,
+        node=node,
+        pod=with_held(pod, status) if node else pod,
         owner=None
         if owner is None
         else Owner(str(owner.get("kind", "")), str(owner.get("name", "")), str(owner.get("uid", ""))),

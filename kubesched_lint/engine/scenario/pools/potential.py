@@ -30,6 +30,7 @@ from kubesched_lint.engine.model.node import (
     zone_of,
 )
 from kubesched_lint.engine.model.pod import Pod, knows_scheduler
+from kubesched_lint.engine.model.resources import made_anew
 from kubesched_lint.engine.model.storage import PersistentVolume, StorageClass
 from kubesched_lint.engine.scenario.limits import MOST_VALUES
 from kubesched_lint.engine.scenario.pools.offers import NodeOffer, OfferGroup, made_by, offer_groups
@@ -186,7 +187,7 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
         return
     index = NodeIndex(live.nodes)
     for pod, nodes in found.values():
-        anywhere = replace(pod, required_node_terms=None, node_name="")
+        anywhere = replace(made_anew(pod), required_node_terms=None, node_name="")
         if not targets(anywhere, index)[0] & ~index.named(nodes):
             yield anywhere
 

@@ -13,8 +13,8 @@ import pytest
 from kubesched_lint.engine.placing import attempts
 from tests.garbage.commands import OTHERS, change, change_kept_in_type, changed, try_set
 
-SETS = 32
-"""For each command, each of its formats several times: 25 s of CPU in all."""
+SETS = 12
+"""For each command: enough for each of its formats, and for each of lint's beside it."""
 
 
 @pytest.fixture(autouse=True)

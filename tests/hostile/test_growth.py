@@ -41,7 +41,7 @@ SIZES = {
     "misspelt-pools": 15,
     "capacities": 15,
 }
-"""Shape → the smallest of three sizes, each twice the one before."""
+"""Shape → the smaller of two sizes, the other four times as large; one between would not change the exponent."""
 
 
 def lines_of_a_run(files: Files) -> int:
@@ -92,7 +92,7 @@ def least() -> int:
 
 @pytest.mark.parametrize("name", SIZES)
 def test_the_cost_of_linting_a_shape_grows_no_faster_than_the_shape(name: str, least: int) -> None:
-    made = [SHAPES[name].make(SIZES[name] << doubled) for doubled in range(3)]
+    made = [SHAPES[name].make(SIZES[name] << doubled) for doubled in (0, 2)]
     run(made[0])
     sizes = [len(files.manifests) + len(files.cluster) for files in made]
     lines = [lines_of_a_run(files) - least for files in made]

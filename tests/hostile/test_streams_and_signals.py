@@ -118,10 +118,19 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough for a run of some seconds, and for several clusters."""
-    there = tmp_path_factory.mktemp("many")
+    return copies(2500, tmp_path_factory.mktemp("many"))
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Enough for an answer that a worker writes in more than one piece."""
+    return copies(40, tmp_path_factory.mktemp("few"))
+
+
+def copies(count: int, there: Path) -> Path:
     web = (ROOT / SHOP / "web.yaml").read_text()
     (there / "set").mkdir()
-    for number in range(2500):
+    for number in range(count):
         (there / "set" / f"{number}.yaml").write_text(web.replace("name: web", f"name: web-{number}"))
     (there / "clusters").mkdir()
     for number in range(6):
@@ -313,9 +322,9 @@ main()
 
 @pytest.mark.parametrize("name", ["targets", "fleet"])
 def test_a_worker_that_is_killed_with_half_an_answer_given_is_not_waited_for(
-    name: str, many: Path, tmp_path: Path
+    name: str, few: Path, tmp_path: Path
 ) -> None:
-    line = in_full(name, many)
+    line = in_full(name, few)
     alone = line[:-1] + (["serial"] if name == "fleet" else ["1"])
     wanted = subprocess.run([sys.executable, "-m", "kubesched_lint", *alone], cwd=ROOT, capture_output=True, text=True)
     killed = tmp_path / "killed"

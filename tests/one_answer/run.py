@@ -26,7 +26,7 @@ def _asked(args: argparse.Namespace) -> Iterator[Scene]:
         for kind in args.kinds.split(","):
             for mistakes in map(int, args.mistakes.split(",")):
                 yield from scenes.of_ordinary(seed, kind, mistakes)
-    yield from map(scenes.of_scenario, _numbers(args.scenarios))
+    yield from map(scenes.of_scenario, _numbers(args.worlds))
 
 
 def _numbers(text: str) -> range:

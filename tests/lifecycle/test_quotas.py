@@ -276,6 +276,15 @@ def test_pods_of_others_use_the_quota_up():
     assert "others use 1" in here.why
 
 
+@pytest.mark.parametrize(("cpu", "verdict"), [("9", BAD), ("3", UNKNOWN)])
+def test_what_a_loss_frees_of_a_quota_helps_no_pod_that_fits_on_no_node(cpu, verdict):
+    guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
+    guest["metadata"]["namespace"] = "default"
+    cluster = sketch(2, "abc", "4", "110", guest)
+    result = report_of(cluster, workload("Deployment", "web", 3, asking(cpu)), quota(pods="3"), events=("node-loss",))
+    assert cell(result, "web", "node-loss").verdict == verdict
+
+
 def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business():
     elsewhere = quota(pods="1")
     elsewhere["metadata"]["namespace"] = "other"

@@ -276,6 +276,25 @@ def test_pods_of_others_use_the_quota_up():
     assert "others use 1" in here.why
 
 
+def test_what_a_new_quota_did_not_refuse_stays_in_every_event_that_makes_no_pod_anew():
+    events = ("deploy", "node-loss", "zone-loss", "drain", "rollout")
+    result = report_of(sketch(), workload("Deployment", "web", 8), quota(pods="6"), events=events)
+    found = {event: cell(result, "web", event) for event in events}
+    assert {one.verdict for one in found.values()} == {BAD}
+    assert [event for event, one in found.items() if one.proven] == ["rollout"], "its surge pod is refused either way"
+    premise = "quota compute is in force before the pods are made"
+    assert [event for event, one in found.items() if premise in one.assumes] == list(events[:-1])
+
+
+@pytest.mark.parametrize(("cpu", "verdict"), [("9", BAD), ("3", UNKNOWN)])
+def test_what_a_loss_frees_of_a_quota_helps_no_pod_that_fits_on_no_node(cpu, verdict):
+    guest = other("Pod", "guest", spec={"nodeName": "w-a-1", "containers": [{"name": "c"}]})
+    guest["metadata"]["namespace"] = "default"
+    cluster = sketch(2, "abc", "4", "110", guest)
+    result = report_of(cluster, workload("Deployment", "web", 3, asking(cpu)), quota(pods="3"), events=("node-loss",))
+    assert cell(result, "web", "node-loss").verdict == verdict
+
+
 def test_a_quota_of_another_namespace_or_of_other_pods_is_none_of_its_business():
     elsewhere = quota(pods="1")
     elsewhere["metadata"]["namespace"] = "other"

@@ -172,3 +172,36 @@ def test_a_live_claim_that_is_bound_wins_over_the_manifest_that_made_it():
     found = cell(report_of(snapshot(*NODES, fast, live, there, kinds=EVERYTHING), *objects), "a", "deploy")
     assert (found.verdict, found.bound.most) == (BAD, 0)
     assert "didn't match PersistentVolume's node affinity" in found.message
+
+
+def _bound_elsewhere(name: str, volume_name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A claim in use, and its volume on node n0."""
+    live = claim(name, storageClassName="fast", volumeName=volume_name)
+    live["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    live["status"] = {"phase": "Bound"}
+    hostname = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["n0"]}
+    return live, volume(
+        volume_name,
+        storageClassName="fast",
+        claimRef={"namespace": "default", "name": name},
+        nodeAffinity={"required": {"nodeSelectorTerms": [{"matchExpressions": [hostname]}]}},
+    )
+
+
+@pytest.mark.parametrize(("management", "most"), [("OrderedReady", 1), ("Parallel", 2)])
+def test_a_pod_whose_volume_no_node_of_it_reaches_runs_after_no_event(management: str, most: int):
+    """A quota, which an event may free, changes nothing for it; OrderedReady makes no pod after one that waits."""
+    fast = storage_class("fast", "kubernetes.io/no-provisioner", "WaitForFirstConsumer")
+    objects = (*_bound_elsewhere("d-db-1", "pv"), fast)
+    free = [volume(name, storageClassName="fast") for name in ("free-0", "free-2")]
+    template = {"metadata": {"name": "d"}, "spec": claim("d", storageClassName="fast")["spec"]}
+    there = asking("100m", nodeSelector={"kubernetes.io/hostname": "n1"})
+    more = {"podManagementPolicy": management, "volumeClaimTemplates": [template]}
+    limit = other("ResourceQuota", "q", spec={"hard": {"requests.cpu": "350m"}})
+    rival = workload("Deployment", "rival", 1)
+    set_of = (workload("StatefulSet", "db", 3, there, **more), rival, limit)
+    found = report_of(snapshot(*NODES, *objects, *free, kinds=EVERYTHING), *set_of)
+    for event in ("deploy", "rollout", "node-loss", "drain"):
+        ends = cell(found, "db", event)
+        assert (ends.verdict, ends.bound.most) == (BAD, most), event
+        assert "didn't match PersistentVolume's node affinity" in ends.message, event

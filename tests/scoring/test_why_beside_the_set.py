@@ -47,6 +47,15 @@ def test_what_the_set_takes_first_is_gone() -> None:
     assert cell(report_of(SMALL, FILLER, WEB), "web", "deploy").verdict != FINE
 
 
+def test_who_found_no_node_is_named_and_who_comes_later_is_counted() -> None:
+    huge = workload("Deployment", "a-huge", 2, asking("9"))
+    found = why(SMALL, "web", huge, workload("Deployment", "b", 1), WEB, workload("Deployment", "z", 3))
+    assert found.notes[-1] == (
+        "1 pod of the other manifests was placed first, in one possible order; "
+        "2 more found no node (Deployment default/a-huge); 3 come later (--alone places none)"
+    )
+
+
 def test_alone_leaves_the_set_out_and_says_so() -> None:
     found = why(SMALL, "web", FILLER, WEB, alone=True)
     assert len(found.fitting) == 2

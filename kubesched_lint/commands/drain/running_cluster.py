@@ -45,7 +45,8 @@ class RunningCluster:
         is_empty = cluster.origin != "snapshot" or not cluster.inventory.pods
         self.deploys = bool(applied.workloads) and not running and is_empty
         known = running | {w.key for w in live.workloads}
-        self.absent = () if self.deploys else tuple(w for w in applied.workloads if w.key not in known)
+        absent = {w.key: w for w in applied.workloads if w.key not in known}  # several environments may define one
+        self.absent = () if self.deploys else tuple(absent.values())
         ours = tuple(w for w in applied.workloads if self.deploys or w.key in known)
         inventory = _one_each(replace(applied, workloads=ours).over(live))
         self.scenario = Scenario(inventory, cluster, manifests.premises(options))

@@ -234,11 +234,17 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
         yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS_TRIED:,}"
         return
     were = plural(found.placed, "was", "were")
+    nowhere = f"found no node ({first_few(list(map(str, found.whose)))})"
     first = f"{_pods(found.placed)} of the other manifests {were} placed first, in one possible order"
+    parts = [
+        first,
+        *[f"{found.waiting} more {nowhere}"] * bool(found.waiting),
+        *[f"{found.later} come later"] * bool(found.later),
+    ]
     if found.placed:
-        yield f"{first}{f'; {found.waiting} more found no node' if found.waiting else ''} (--alone places none)"
+        yield f"{'; '.join(parts)} (--alone places none)"
     elif found.waiting:
-        yield f"{_pods(found.waiting)} of the other manifests found no node (--alone places none)"
+        yield f"{_pods(found.waiting)} of the other manifests {nowhere} (--alone places none)"
     if found.cut:
         yield "more pods of the other manifests might find nodes: placing them was stopped at the limit of work"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]

@@ -28,6 +28,7 @@ from kubesched_lint.engine.answers.event_bounds import (
 from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.bounds.attach_limits import most_attachable
+from kubesched_lint.engine.bounds.volume_constraints import most_reached
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import NodeSet, digits, grouped, lowest, only
 from kubesched_lint.engine.cluster.pods.alike import Alike
@@ -96,6 +97,9 @@ def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Ite
         return
     repelled = repelled_by_others(member)
     usable &= ~repelled
+    reached = most_reached(member, wanted)
+    if reached is not None:
+        yield reached
     if not usable:
         yield Bound(0, "pods of others keep it from every node that it may use", rests_on=ON_NOTHING)
         return

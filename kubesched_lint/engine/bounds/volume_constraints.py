@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.event_bounds import Bound, Meanwhile
+from msgspec.structs import replace
+
+from kubesched_lint.engine.answers.event_bounds import ON_NOTHING, Bound, Meanwhile
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.storage import Storage
-from kubesched_lint.engine.controllers.statefulset import claim_name
+from kubesched_lint.engine.controllers.statefulset import ClaimNames, claim_name, ordinals_with, pod_with_claims
 from kubesched_lint.engine.events.limits import MOST_TRIED
 from kubesched_lint.engine.events.start.quotas import most_pods
 from kubesched_lint.engine.events.start.simulated_set import (
@@ -91,14 +93,57 @@ def _known_tie(member: SimulatedMember, wanted: int) -> VolumeConstraint | None:
 
 @once_per_member
 def _homes(member: SimulatedMember) -> tuple[NodeSet, ...]:
-    found = []
-    for pod in member.returning:
-        home = member.set.index.all
-        for plugin in (volume_binding, volume_zone):
-            for rejection in plugin.reject(pod, member.set.cluster, home):
-                home &= ~rejection.nodes
-        found.append(home)
-    return tuple(found)
+    return tuple(_home_of(member, pod, member.set.index.all) for pod in member.returning)
+
+
+def _home_of(member: SimulatedMember, pod: Pod, among: NodeSet) -> NodeSet:
+    """Return the nodes that reach the volumes of a pod, as VolumeBinding and VolumeZone decide."""
+    home = among
+    for plugin in (volume_binding, volume_zone):
+        for rejection in plugin.reject(pod, member.set.cluster, home):
+            home &= ~rejection.nodes
+    return home
+
+
+def most_reached(member: SimulatedMember, wanted: int) -> Bound | None:
+    """Return how many of ``wanted`` pods of a StatefulSet have a node that reaches their volumes; None if all may.
+
+    No event moves a volume, frees it, or deletes the claim of an ordinal that is wanted. Pods that run prove that their
+    nodes reached their volumes, whatever labels these have now.
+    """
+    if any(bound.node for bound in member.running):
+        return None
+    lost = {number: pod for number, pod in homeless(member).items() if number < wanted}
+    if not lost:
+        return None
+    first = min(lost)
+    volume = next(v.claim for v in lost[first].volumes)
+    in_turn = member.workload.pod_management == "OrderedReady"  # no pod is made after one that waits
+    return Bound(
+        first if in_turn else wanted - len(lost),
+        f"no node that its pod may use reaches the volume of claim {volume}",
+        rests_on=ON_NOTHING,
+    )
+
+
+@once_per_member
+def homeless(member: SimulatedMember) -> Mapping[int, Pod]:
+    """Return number of a pod, from 0 → the pod with its bound claims, if none of its nodes reaches their volumes."""
+    workload, storage = member.workload, member.set.cluster.storage
+    if workload.kind != "StatefulSet" or not workload.claim_templates or not member.usable:
+        return {}
+    names = ClaimNames(
+        name
+        for (namespace, name), claim in storage.claims.items()
+        if namespace == workload.namespace and claim.volume_name in storage.volumes
+    )
+    found = {}
+    for number in sorted(ordinal - workload.first_ordinal for ordinal in ordinals_with(workload, names)):
+        pod = pod_with_claims(workload, replace(member.pod, volumes=()), number)
+        pod = replace(pod, volumes=tuple(v for v in pod.volumes if v.claim in names.all))
+        if number >= 0 and pod.volumes and not _home_of(member, pod, member.usable):
+            found[number] = pod
+    return found
 
 
 def least_at_home(

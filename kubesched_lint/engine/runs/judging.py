@@ -13,6 +13,7 @@ from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, Cell
 from kubesched_lint.engine.answers.event_bounds import PORTS
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.bounds.volume_constraints import homeless
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
@@ -27,7 +28,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.narrate import witness
 from kubesched_lint.engine.scheduler.capacity import copies
-from kubesched_lint.engine.scheduler.framework import Diagnosis, message
+from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED, UNWELCOME, selects_pod
 from kubesched_lint.engine.scheduler.plugins.single_node import ENFORCED
 from kubesched_lint.engine.scheduler.preemption import preempt
@@ -151,6 +152,11 @@ def _unplaced(member: SimulatedMember) -> Blame | None:
     """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
     simulated = member.set
     workload, pod = member.workload, member.pod
+    for apart in homeless(member).values():
+        found = diagnose(apart, simulated.cluster)
+        said = message(found, preempt(apart, found, simulated.cluster).message)
+        reason = _main_reason(found, found.total)
+        return Blame(workload, pod.path if reason is None else _path_of(reason.plugin, reason.reason, workload), said)
     timeline = bare_timeline(simulated, workload)
     timeline.enter(workload)
     model, state = timeline.model(), empty(len(simulated.nodes))

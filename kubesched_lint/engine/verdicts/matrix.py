@@ -152,7 +152,9 @@ class Matrix:
 
     def _cell(self, event: str, number: int) -> Cell:
         cell = self._at_most(number) if event == "hpa-max" else self._answer(event, number)
-        if cell.verdict == BAD and quotas.may_be_freed(self.simulated.member(number), event):
+        member = self.simulated.member(number)
+        counted = partial(self.counting.bounds, event, group_in(member, event), number)
+        if cell.verdict == BAD and quotas.may_be_freed(member, event, counted().most.pods):
             cell = doubted(cell, "how much of its quota pods of others free when their node is lost")
         workload = self.simulated.workloads[number]
         if cell.proven and event != "deploy" and has_unknown_class(workload):

@@ -23,6 +23,7 @@ from kubesched_lint.engine.cluster.pods.mutations import Mutation
 from kubesched_lint.engine.controllers.statefulset import claims_of
 from kubesched_lint.engine.events.start.groups import components, group_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
+from kubesched_lint.engine.events.start.sizes import scaled_to
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.reachability import blocked_affinities
@@ -209,7 +210,8 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     """Yield the tests for objects that nobody has read, and for those of the set that may come after the pods.
 
     A new quota refuses nothing until its controller has written ``status.hard`` (resourcequota's access to its status),
-    and the pods may be made before that.
+    and the pods may be made before that. Then an event that makes none anew leaves them all: a loss of a node that has
+    none of them.
     """
     not_read, unless = _unless_defined(it), _of_cells(it).unless
     refusal = it.scenario.admission.decision(it.workload).refusal
@@ -218,9 +220,16 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     def is_bad_deploy(cell: Cell) -> bool:
         return cell.event == "deploy" and cell.verdict == BAD
 
+    def keeps_what_was_made(cell: Cell) -> bool:
+        makes_more = cell.event in ("rollout", "hpa-max") or scaled_to(cell.event) is not None
+        return cell.verdict == BAD and not makes_more
+
+    def is_of_the_set() -> bool:
+        return refusing is not None and isinstance(refusing.source, Manifest)
+
     def rests_on_new_quota(cell: Cell, scenario: Scenario) -> bool:
         quota = cell.blamed
-        if not is_bad_deploy(cell) or not isinstance(quota, ResourceQuota):
+        if not keeps_what_was_made(cell) or not isinstance(quota, ResourceQuota):
             return False
         return not quota.in_force or any(quota is new for new in scenario.manifests.quotas)
 
@@ -244,7 +253,9 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     )
     yield unless(
         "what refuses it came later",
-        lambda cell, scenario: is_bad_deploy(cell) and refusing is not None and isinstance(refusing.source, Manifest),
+        lambda cell, scenario: (
+            keeps_what_was_made(cell) and refusing is not None and isinstance(refusing.source, Manifest)
+        ),
         lambda cell, scenario: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
     )
 

@@ -27,6 +27,10 @@ class Beside(Struct, frozen=True):
     placed: int
     waiting: int
     """Number of pods that were tried and found no node."""
+    whose: tuple[ObjectRef, ...] = ()
+    """The workloads of these pods."""
+    later: int = 0
+    """Number of pods that come after the pod in question, and were not tried."""
     cut: bool = False
     """Whether placing stopped because of too much work."""
 
@@ -66,8 +70,10 @@ def place_rest(it: Member, state: ClusterState, turn: Turn, seed: int) -> Beside
         turn()
         cut = True
     left = sum(one.left for one in others)
-    waiting = sum(placing.queue[number].left for number in placing.tried)
-    return Beside(wanted - left, waiting, cut)
+    waiting = [placing.queue[number] for number in sorted(placing.tried) if placing.queue[number].left]
+    count = sum(one.left for one in waiting)
+    whose = tuple(dict.fromkeys(one.workload.ref for one in waiting))
+    return Beside(wanted - left, count, whose, left - count, cut)
 
 
 def _around(subject: ObjectRef, scenario: Scenario) -> tuple[list[Queued], list[Queued]]:

@@ -528,10 +528,16 @@ def quota_short(simulated: SimulatedSet) -> frozenset[int]:
     return _short(simulated) if simulated.objects.quotas else frozenset()
 
 
-def may_be_freed(member: SimulatedMember, event: str) -> bool:
-    """Whether an event may delete pods of others, so that a quota which is short for a workload has more to grant."""
+def may_be_freed(member: SimulatedMember, event: str, most: int) -> bool:
+    """Whether an event may delete pods of others, so that a quota which is short for a workload has more to grant.
+
+    ``most``: the most pods that counting allows. Where a quota grants more, something else keeps the others back.
+    """
     simulated = member.set
     if member.number not in quota_short(simulated) or not simulated.deletes(event):
+        return False
+    granted = cap(member)
+    if granted is not None and most < granted.pods:
         return False
     return any(bound.node and bound.namespace == member.pod.namespace for bound in simulated.objects.pods)
 

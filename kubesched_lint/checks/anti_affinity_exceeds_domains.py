@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.placing.rollout import repels_across_revisions, rollout_condition
+from kubesched_lint.engine.placing.rollout import rollout_condition_of
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
@@ -50,7 +50,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
                 "supply": left,
                 "reserve": lost,
                 "there": there,
-                "rollouts": _rollouts(it, term, left),
+                "rollouts": rollout_condition_of(it, term, left),
                 "key": term.topology_key,
                 "domains": room.domains,
             },
@@ -80,7 +80,7 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Near) -> Hazard:
             "pending": replicas - most,
             "replicas": replicas,
             "supply": most,
-            "rollouts": _rollouts(it, term, most),
+            "rollouts": rollout_condition_of(it, term, most),
             "key": key,
             "whom": near.whom,
         },
@@ -90,7 +90,3 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Near) -> Hazard:
         ),
         variant="near",
     )
-
-
-def _rollouts(it: Member, term: PodAffinityTerm, most: int) -> str:
-    return rollout_condition(it.workload, most) if repels_across_revisions(it, term) else ""

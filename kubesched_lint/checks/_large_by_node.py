@@ -48,7 +48,7 @@ def of_daemons(it: Member) -> Iterator[Hazard]:
                 "largest": show(name, largest),
                 "node": shortage.node,
                 "nodes": it.scenario.names(lacking),
-                "advice": "" if others else fits("its pods fit", name, *left_by_others(it, nodes, name, min)),
+                "advice": "" if others else fits(name, *left_by_others(it, nodes, name, min)),
                 "pending": where,
                 "replicas": where,
                 "count": count,

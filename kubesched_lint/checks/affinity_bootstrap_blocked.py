@@ -8,7 +8,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY
 from kubesched_lint.engine.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.engine.placing.rollout import fenceposts
 from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy
@@ -40,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
     yield Hazard(
         at=terms[0].path,
         evidence=proof(
-            f"0 of {nodes_in_words(it.scenario, usable)} are in the {key} of {', '.join(names[:6])}: "
+            f"{none_of_nodes(it.scenario, usable)} is in the {key} of {', '.join(names[:6])}: "
             "node(s) didn't match pod affinity rules",
             demand=1,
             supply=0,

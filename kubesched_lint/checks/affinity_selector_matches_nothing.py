@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.scenario.others.running import running_match
@@ -31,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=terms[0].path,
             evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.scenario) else pattern(text),
-            values={**values, "target": str(target)},
+            values={**values, "target": str(target), "near": _near(terms[0])},
             related=(where,),
             variant="waits",
         )
@@ -39,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
     lonely = [t for t in terms if not _answered(it, t)]
     at = lonely[0] if lonely else terms[0]
     if lonely:
-        text = f"0 workloads of the set and 0 running pods match {at.selector or 'the null selector'}"
+        text = f"no workload of the manifests and no running pod matches {at.selector or 'the null selector'}"
     else:
         text = f"no single pod matches all {len(terms)} terms, as one pod must"
     miss = pod_miss(it, at) if lonely else None
@@ -53,6 +54,8 @@ def check(it: Member) -> Iterator[Hazard]:
             **values,
             "selector": str(at.selector or "nothing"),
             "terms": len(terms),
+            "near": _near(at),
+            "scope": " or its namespaces" if _looks_elsewhere(at) else "",
             "nearest": hint("" if miss is None or elsewhere else f"{without_kind(miss.whom)} has {miss.has}"),
             "correction": "" if miss is None or elsewhere else f"select {miss.has}; or ",
             "whom": "" if miss is None else miss.whom,
@@ -64,6 +67,12 @@ def check(it: Member) -> Iterator[Hazard]:
         cause=f"{it.workload.namespace}: {at.selector}" if lonely and not _looks_elsewhere(at) else "",
         variant="elsewhere" if elsewhere else "" if lonely else "together",
     )
+
+
+def _near(term: PodAffinityTerm) -> str:
+    """Return how near the pods must be: ``on the same node as``, ``in the same zone as``."""
+    word = domain_word(term.topology_key, 1)
+    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the same {word} as"
 
 
 def _looks_elsewhere(term: PodAffinityTerm) -> bool:

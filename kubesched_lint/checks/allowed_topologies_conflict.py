@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import (
     fate,
@@ -42,7 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=at,
             evidence=proof(
-                f"0 of {nodes_in_words(it.scenario, usable)} lie within allowedTopologies of {storage_class.name}",
+                f"{none_of_nodes(it.scenario, usable)} is within allowedTopologies of {storage_class.name}",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.placing.rollout import repels_across_revisions, rollout_condition
+from kubesched_lint.engine.placing.rollout import rollout_condition_of
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
@@ -93,6 +93,5 @@ def _alone_and_near(it: Member, term: PodAffinityTerm, near: Near) -> Hazard:
 
 
 def _fewer(it: Member, term: PodAffinityTerm, most: int) -> dict[str, str]:
-    rollouts = rollout_condition(it.workload, most) if repels_across_revisions(it, term) else ""
-    fewer = run_fewer(it.workload, most, rollouts)
+    fewer = run_fewer(it.workload, most, rollout_condition_of(it, term, most))
     return {"fewer": fewer, "either": f"{fewer}or " if fewer else ""}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.node import domains_in_words
+from kubesched_lint.engine.placing.rollout import rollout_condition_of
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
@@ -31,7 +32,12 @@ def check(it: Member) -> Iterator[Hazard]:
                     assumes=node_premises(it),
                     event="hpa-max",
                 ),
-                values={**scaling_values(scaler, supply), "key": term.topology_key, "domains": room.domains},
+                values={
+                    **scaling_values(scaler, supply),
+                    "key": term.topology_key,
+                    "domains": room.domains,
+                    "rollouts": rollout_condition_of(it, term, supply),
+                },
                 related=places_that_scale(scaler, supply),
             )
 

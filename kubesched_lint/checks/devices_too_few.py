@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.scenario import Member
@@ -67,6 +68,7 @@ def _for_replicas(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
         values={
             **words_for(request, room, it),
             "most": most,
+            "rollouts": rollout_condition(it.workload, most),
             "each": shares[request.main],
             "have": len(request.main.all_left),
             "pending": wanted - most,

@@ -9,7 +9,7 @@ from kubesched_lint.engine.model.pod import profile_of
 from kubesched_lint.engine.model.resources import is_extended, is_ignored, request_path
 from kubesched_lint.engine.scenario.device_premises import class_premises
 from kubesched_lint.engine.scenario.others.room import why_closed
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import akin_resources, correction, hint, nearest_resource
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
@@ -38,7 +38,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=request_path(it.workload, resource),
             evidence=proof(
-                f"0 of {nodes_in_words(it.scenario, within)} it may use offer {resource}: Insufficient {resource}",
+                f"{none_of_nodes(it.scenario, within)} that it may use offers {resource}: Insufficient {resource}",
                 demand=amount,
                 supply=0,
                 assumes=(*node_premises(it), *class_premises(lacked, it.scenario)),

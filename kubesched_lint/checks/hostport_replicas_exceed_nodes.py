@@ -8,6 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.scenario.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
+from kubesched_lint.explaining.near_misses.selected import that_match
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here, run_fewer
 from kubesched_lint.findings import Hazard, proof
 
@@ -33,8 +34,15 @@ def check(it: Member) -> Iterator[Hazard]:
             "replicas": replicas,
             "usable": usable,
             "fewer": run_fewer(it.workload, usable, rollout_condition(it.workload, usable)),
+            "matching": _selected(it),
             "port": port.port,
         },
         variant="host_network" if port.path[-1] == "containerPort" else "default",
         related=(replicas_wanted_here(it),),
     )
+
+
+def _selected(it: Member) -> str:
+    """Return the one label by which it selects just the nodes that can run it; empty if more than that decides."""
+    words = that_match(it.pod)
+    return words if words.startswith(" with") and it.reach.matching == it.usable else ""

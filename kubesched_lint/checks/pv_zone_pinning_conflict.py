@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.model.node import ZONE
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_host
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
 from kubesched_lint.explaining.volumes.volume_conflicts import excluding_label, excluding_line
@@ -40,7 +40,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=(*volume.path, "claimName"),
             evidence=proof(
-                f"volume {bound.name} is reachable from 0 of {nodes_in_words(it.scenario, usable)} open to the pod",
+                f"{none_of_nodes(it.scenario, usable)} open to the pod reaches volume {bound.name}",
                 demand=1,
                 supply=0,
                 assumes=node_premises(it),

@@ -81,7 +81,7 @@ def _exceeded(it: Member, quota: ResourceQuota, excess: Excess) -> Hazard:
         ),
         values={
             "quota": quota.name,
-            "when": "" if live else "once the quota is in force, ",
+            "when": "" if live else "once the quota is applied, ",
             "never": "never" if live else "not",
             "resource": excess.entry,
             "each": each,

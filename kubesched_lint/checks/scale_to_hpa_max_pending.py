@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.policy import Autoscaler
+from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.scenarios import with_groups
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.premises import running_premises
@@ -68,7 +69,7 @@ def _hazard(it: Member, scaler: Autoscaler, limit: MostPods) -> Hazard:
             assumes=(*running_premises(it), *limit.assumes),
             event="hpa-max",
         ),
-        values={**limit.values, **scaling_values(scaler, supply)},
+        values={**limit.values, **scaling_values(scaler, supply), "rollouts": rollout_condition(it.workload, supply)},
         related=places_that_scale(scaler, supply),
         variant="default" if limit.by == "room" else limit.by,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.engine.scenario.premises import nodes_in_words
+from kubesched_lint.engine.scenario.premises import nodes_in_words, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern
@@ -26,7 +26,7 @@ def check(it: Member) -> Iterator[Hazard]:
         if key and not usable & it.scenario.index.with_key(key):
             yield Hazard(
                 at=(*term.path, "topologyKey"),
-                evidence=pattern(f"0 of {nodes_in_words(it.scenario, usable)} carry the label {key}"),
+                evidence=pattern(f"{none_of_nodes(it.scenario, usable)} has the label {key}"),
                 values={
                     "key": key,
                     "nodes": nodes_in_words(it.scenario, usable),

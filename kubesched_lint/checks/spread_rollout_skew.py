@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
 from kubesched_lint.engine.scenario.scenario import Member
@@ -70,8 +70,6 @@ def _evidence(constraint: SpreadConstraint, rollouts: Sequence[Skew]) -> Evidenc
     for skew in rollouts:
         if skew.topology_key == constraint.topology_key and skew.worst > constraint.max_skew:
             ends = ", ".join("/".join(map(str, counts)) for counts, _ in skew.ends[:3])
-            domains = "/".join(skew.domains)
-            return witness(
-                f"after {skew.runs} simulated rollouts {domains} hold for example {ends}: a skew of up to {skew.worst}"
-            )
+            word, domains = domain_word(skew.topology_key, 1), "/".join(skew.domains)
+            return witness(f"pods per {word} after {skew.runs} simulated rollouts, for example: {ends} ({domains})")
     return pattern(text)

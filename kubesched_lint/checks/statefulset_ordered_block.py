@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.controllers.statefulset import claim_name
 from kubesched_lint.engine.model.pod import Volume
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claim_names import known_ordinals
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, nodes_of_volume
-from kubesched_lint.explaining.volumes.volume_conflicts import excluding_line, where_it_is
+from kubesched_lint.explaining.volumes.volume_conflicts import excluding_line, where_it_is, why_not_there
 from kubesched_lint.findings import Hazard, Place, proof
 
 
@@ -34,7 +34,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 at=line or here,
                 related=() if line is None else (Place(here, f"the template of {name}"),),
                 evidence=proof(
-                    f"volume {volume.name} of {name} is reachable from 0 of {nodes_in_words(it.scenario, it.usable)}",
+                    f"{none_of_nodes(it.scenario, it.usable)} that it may use reaches volume {volume.name} of {name}",
                     demand=1,
                     supply=0,
                     assumes=node_premises(it),
@@ -42,6 +42,7 @@ def check(it: Member) -> Iterator[Hazard]:
                 values={
                     "claim": name,
                     "volume": volume.name,
+                    "barred": why_not_there(it, claim),
                     "where": where_it_is(it, volume),
                     "parallel": ", or use podManagementPolicy: Parallel so that the others come up"
                     if number < replicas - 1

@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import is_slip
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.nodes.sketched import is_left_out
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import nearest_key_among
 from kubesched_lint.explaining.near_misses.well_known import WELL_KNOWN, correction_of
@@ -21,7 +21,7 @@ def check(it: Member) -> Iterator[Hazard]:
     usable = it.usable & it.scenario.distinct
     if not usable:
         return  # without nodes there are no labels to check; other rules report that cause
-    carry = f"0 of {nodes_in_words(it.scenario, usable)} carry the label"
+    carry = f"{none_of_nodes(it.scenario, usable)} has the label"
     pod = it.pod
     wanted = pods_wanted(it)  # pods of a DaemonSet that the scheduler refuses stay Pending, too
     demanding: list[tuple[PodAffinityTerm | SpreadConstraint, str]] = [(t, "affinity") for t in pod.required_affinity]

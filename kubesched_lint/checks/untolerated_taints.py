@@ -13,6 +13,7 @@ from kubesched_lint.engine.scenario.others.room import what_is_in_the_way
 from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.meant_taints import meant_taint
+from kubesched_lint.explaining.near_misses.selected import that_match
 from kubesched_lint.explaining.remedies.nodes import tolerate, tolerate_as_written
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, proof
@@ -38,6 +39,7 @@ def check(it: Member) -> Iterator[Hazard]:
         ),
         values={
             "replicas": it.replicas,
+            "matching": that_match(it.pod),
             "nodes": count_existing(it.scenario, matching),
             "taints": found.names,
             "meant": str(meant),

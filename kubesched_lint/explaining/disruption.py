@@ -167,10 +167,15 @@ def stuck_budgets(it: Member) -> Iterator[DisruptionBudget]:
                 yield budget
 
 
+def none_allowed(pods: int, budget: DisruptionBudget) -> str:
+    """Return that a budget allows no eviction of so many running pods, all of them healthy."""
+    return f"{many(pods, 'running pod')}, {budget.bound}: 0 disruptions allowed"
+
+
 def nothing_may_go(it: Member, budget: DisruptionBudget) -> Evidence:
     """Return the proof that a budget of ``stuck_budgets`` allows no eviction."""
     return proof(
-        f"{many(it.replicas, 'healthy pod')}, {budget.bound}: 0 disruptions allowed",
+        none_allowed(it.replicas, budget),
         demand=1,
         supply=0,
         assumes=(f"{it.workload.ref.kind} {it.workload.ref.name} runs {many(it.replicas, 'replica')}",),

@@ -41,7 +41,7 @@ from kubesched_lint.rulebook.rule import Rule
 
 _REPLACED = "only this definition is applied, although the same file replaces it below"
 _CHOSEN = "of the objects that are defined more than once, the definitions that cause this finding are applied"
-_MADE_ANEW = "its pods are recreated; running pods stay while the template is unchanged"
+_MADE_ANEW = "its pods are made anew; until then the running ones stay"
 
 
 def _confirmed(judged: RuleResult, again: Sequence[RuleResult | None]) -> RuleResult | None:

@@ -18,7 +18,10 @@ _STANDING = re.compile(
 """Premises of all that is judged from files: they say nothing of one finding."""
 _OF_GROUPS = r"there are no others than the node groups? (.*?) \(.*\)"
 _UNLESS = (
-    (r"no autoscaler adds a node \((.*?)(?:: [^;]*)?; --fixed if none does\)", r"an autoscaler adds a node (\1)"),
+    (
+        r"no autoscaler adds a node( [^(]+)? \((.*?)(?:: [^;]*)?; --fixed if none does\)",
+        r"an autoscaler adds a node\1 (possible: \2)",
+    ),
     (_OF_GROUPS, r"there are other node groups than \1"),
     (r"fresh pods show no other room than (.*)", r"fresh pods show other room than \1"),
     (rf"{STATES_LAST}: (.*)", r"the transient states of today end (\1)"),

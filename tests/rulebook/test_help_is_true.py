@@ -21,7 +21,7 @@ ADVICE = (  # (what help says, what that is in the manifest, with the number)
     (r"lower maxReplicaCount of \S+ \S+ to (?:at most )?(\d+)", r"maxReplicaCount: \d+", "maxReplicaCount: {}"),
     (r"set minCount to at most (\d+)", r"minCount: \d+", "minCount: {}"),
 )
-CONDITION = " (with maxUnavailable: 1, or a rollout gets stuck)"
+CONDITION = " and set maxUnavailable: 1 (else a rollout gets stuck)"
 STRATEGY = "strategy: {rollingUpdate: {maxUnavailable: 1}}"
 NODES = """\
 apiVersion: v1
@@ -97,12 +97,12 @@ def test_with_the_number_of_the_help_the_finding_is_gone_and_with_one_more_it_is
 @pytest.mark.parametrize(("kind", "running", "beside", "most"), [
     ("Deployment", (), (), "4"),
     ("Deployment", (("a", "ReplicaSet", "n1", "2"),), (), "3"),
-    ("Deployment", (("a", "ReplicaSet", "n1", "2"), ("b", "ReplicaSet", "n2", "500m")), (), "2500m beside the other"),
-    ("Deployment", (("a", "DaemonSet", "n1", "260m"), ("b", "DaemonSet", "n2", "260m")), (), "3740m beside the Daemon"),
-    ("Deployment", (), (LOG,), "3700m beside the DaemonSets there"),
-    ("Deployment", (("a", "ReplicaSet", "n1", "2"), ("b", "ReplicaSet", "n2", "2")), (LOG,), "1700m beside the other"),
+    ("Deployment", (("a", "ReplicaSet", "n1", "2"), ("b", "ReplicaSet", "n2", "500m")), (), "2500m of cpu (the other"),
+    ("Deployment", (("a", "DaemonSet", "n1", "260m"), ("b", "DaemonSet", "n2", "260m")), (), "3740m of cpu (the"),
+    ("Deployment", (), (LOG,), "3700m of cpu (the DaemonSets there"),
+    ("Deployment", (("a", "ReplicaSet", "n1", "2"), ("b", "ReplicaSet", "n2", "2")), (LOG,), "1700m of cpu (the other"),
     ("DaemonSet", (), (), "3"),
-    ("DaemonSet", (), (LOG,), "2700m beside the DaemonSets there"),
+    ("DaemonSet", (), (LOG,), "2700m of cpu (the DaemonSets there"),
 ])  # fmt: skip
 def test_what_fits_by_the_help_fits_beside_what_runs_there(
     kind: str, running: tuple[tuple[str, ...], ...], beside: tuple[str, ...], most: str
@@ -117,7 +117,7 @@ def test_what_fits_by_the_help_fits_beside_what_runs_there(
         return Example("resource-exceeds-any-node", "", 1, "---\n".join((own, *beside)), cluster=cluster)
 
     (finding,) = (f for f in found(example("5")) if f.rule == "resource-exceeds-any-node")
-    number = re.search(r"fits? if the request is at most (\S+?)(?:;| beside)", finding.help)
+    number = re.search(r"request at most (\S+) of cpu(?:;| \(the)", finding.help)
     assert number
     assert f"at most {most}" in finding.help
     fitting = found(example(number[1]))

@@ -36,6 +36,7 @@ from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.judging import SEVERAL_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import UNATTRACTED
 from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.explaining.disruption import none_allowed
 from kubesched_lint.sources.manifests.document import location_of
 
 Scales = Sequence[tuple[str, int]]
@@ -115,7 +116,7 @@ def _budgets(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]:
         healthy = sum(count for _, count in scales)
         expected = budget.expected(healthy, scales)
         if nodes and not allowed_disruptions(budget, expected, healthy):
-            why = f"{many(healthy, 'healthy pod')}, {budget.bound}: 0 disruptions allowed"
+            why = none_allowed(healthy, budget)
             lacking = [kind for kind, _ in scales if kind in WITHOUT_SCALE] or ["bare pod"]
             if not expected:
                 why = f"{budget.bound} needs the scale of every controller, and a {lacking[0]} has none"

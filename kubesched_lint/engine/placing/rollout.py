@@ -33,14 +33,19 @@ def fenceposts(workload: Workload, replicas: int) -> tuple[int, int]:
 
 
 def rollout_condition(workload: Workload, replicas: int) -> str:
-    """Return, in brackets, what a rollout needs if every pod, old or new, has a place of its own and none is free.
+    """Return what else to set for the rollout if every pod, old or new, has a place of its own and none is free.
 
     Empty if the rollout ends as it is written.
     """
     is_rolled = workload.kind == "Deployment" and workload.strategy.type == "RollingUpdate"
     if not is_rolled or not replicas or fenceposts(workload, replicas)[1]:
         return ""
-    return " (with maxUnavailable: 1, or a rollout gets stuck)"
+    return " and set maxUnavailable: 1 (else a rollout gets stuck)"
+
+
+def rollout_condition_of(it: Member, term: PodAffinityTerm, replicas: int) -> str:
+    """Return the same of pods that a term of anti-affinity keeps apart: nothing if it lets revisions share a place."""
+    return rollout_condition(it.workload, replicas) if repels_across_revisions(it, term) else ""
 
 
 def price_of_going_first(replicas: int) -> str:

@@ -152,6 +152,14 @@ def count_existing(scenario: Scenario, nodes: NodeSet) -> int:
     return (nodes & scenario.today).bit_count()
 
 
+def none_of_nodes(scenario: Scenario, nodes: NodeSet) -> str:
+    """Return ``none of 3 nodes``, ``none of 3 nodes and no new node of pool general``, or the latter alone."""
+    here, _, new = nodes_in_words(scenario, nodes).rpartition("new nodes of ")
+    old = (here or new).removesuffix(" and ")
+    none = f"none of {old}" if count_existing(scenario, nodes) else ""
+    return " and ".join(filter(None, (none, f"no new node of {new}" if nodes & ~scenario.today else "")))
+
+
 def nodes_in_words(scenario: Scenario, nodes: NodeSet) -> str:
     """Return ``3 nodes``, ``3 nodes and new nodes of pool general``, or ``new nodes of pool general``."""
     count = count_existing(scenario, nodes)

@@ -43,7 +43,7 @@ from kubesched_lint.engine.scenario.others.neighbours import answers_itself
 from kubesched_lint.engine.scenario.premises import defined_elsewhere, node_premise, spread_alone
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
-from kubesched_lint.engine.scenario.storage.claims import bound_volume
+from kubesched_lint.engine.scenario.storage.claims import bound_volume, waits_for_claim
 from kubesched_lint.engine.scheduler.framework import NO_NODES, with_enforced_constraints
 from kubesched_lint.engine.verdicts.gang_events import gang_lacks
 from kubesched_lint.engine.verdicts.hypothesis_lacks import lacks_of_hypothesis
@@ -199,7 +199,7 @@ def _of_its_node(it: Member) -> Iterator[WhatIf[Cell]]:
 
 
 def _of_running_pods(it: Member) -> Iterator[WhatIf[Cell]]:
-    yield _of_cells(it).unless_others_go(lambda cell, scenario: _is_proof(cell))
+    yield _of_cells(it).unless_others_go(lambda cell, scenario: _is_proof(cell) and not _lacks_object(it))
     yield _of_cells(it).unless_new_pods_are_as_written(lambda cell, scenario: _is_proof(cell))
     yield _of_cells(it).unless_unread_pods_count(
         lambda cell, scenario: _is_proof(cell) and MORE_PODS in cell.rests_on and not _is_by_quota(cell)
@@ -271,11 +271,13 @@ def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
         return (bool(scenario.pools) or scenario.is_elastic) and _runs_nowhere(cell, it)
 
     def may_be_helped(cell: Cell, scenario: Scenario) -> bool:
-        return bool(scenario.pools) and not _runs_nowhere(cell, it) and not _is_by_quota(cell)
+        return bool(scenario.pools) and nodes_may_help(cell)
 
     def may_get_nodes(cell: Cell, scenario: Scenario) -> bool:
-        may_help = not _runs_nowhere(cell, it) and not _is_by_quota(cell)
-        return cell.verdict == BAD and scenario.is_elastic and not scenario.pools and may_help
+        return cell.verdict == BAD and scenario.is_elastic and not scenario.pools and nodes_may_help(cell)
+
+    def nodes_may_help(cell: Cell) -> bool:
+        return not (_runs_nowhere(cell, it) or _is_by_quota(cell) or (cell.verdict == BAD and _lacks_object(it)))
 
     def on_any_number(cell: Cell, scenario: Scenario, again: object) -> Cell:
         return _assuming(cell, node_premise(it.scenario))
@@ -364,6 +366,12 @@ def _doubted(cell: Cell) -> Cell:
 def _is_by_quota(cell: Cell) -> bool:
     """Whether a quota alone proves the bad end: no further node helps pods that are never created."""
     return cell.verdict == BAD and isinstance(cell.blamed, ResourceQuota)
+
+
+def _lacks_object(it: Member) -> bool:
+    """Whether no pod can be created or bound, on any node: the API server refuses it, or nobody has its claim."""
+    is_refused = it.scenario.admission.decision(it.workload).refusal is not None
+    return is_refused or (not it.running_pods and waits_for_claim(it))
 
 
 def _runs_nowhere(cell: Cell, it: Member) -> bool:

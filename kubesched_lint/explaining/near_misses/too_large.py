@@ -45,11 +45,12 @@ def if_tolerated(it: Member) -> Mapping[str, str]:
 def advice(it: Member, resource: str) -> str:
     """The largest request that fits on one of the nodes that lack nothing else; empty without one."""
     roomy = large_enough(it, it.reach.tolerated & it.scenario.today, but=resource)
-    return fits("it fits", resource, *left_by_others(it, roomy, resource)) if roomy else ""
+    return fits(resource, *left_by_others(it, roomy, resource)) if roomy else ""
 
 
-def fits(fits: str, resource: str, most: int, beside: str) -> str:
-    return f"{fits} if the request is at most {show(resource, most)}{beside}; or " if most else ""
+def fits(resource: str, most: int, rest: str) -> str:
+    """Return the part of a help that says what fits beside those who use the ``rest``; empty if nothing does."""
+    return f"request at most {show(resource, most)} of {resource}{rest}; or " if most else ""
 
 
 def usual_amount(offer: NodeOffer, resource: str) -> int | None:

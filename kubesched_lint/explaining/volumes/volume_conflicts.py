@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.base.places import Path
+from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.node import CSI_ZONES, ZONE
@@ -28,7 +29,22 @@ def where_it_is(it: Member, volume: PersistentVolume) -> str:
     return place
 
 
+def why_not_there(it: Member, volume: Volume) -> str:
+    """Return which condition of the pod keeps it from its volume, as a clause with ``but`` or ``where``."""
+    found = excluding_condition(it, volume)
+    if found is None or found.operator != "In":
+        return "where it may not run"
+    by = "nodeSelector" if "nodeSelector" in found.path else "node affinity"
+    return f"but its {by} allows only {first_few(list(found.values))}"
+
+
 def excluding_line(it: Member, volume: Volume) -> Path | None:
+    """Return the path of ``excluding_condition``; None if there is none."""
+    found = excluding_condition(it, volume)
+    return None if found is None else found.path
+
+
+def excluding_condition(it: Member, volume: Volume) -> Requirement | None:
     """Return the first condition of the pod that no node meets which reaches a volume; None if none does alone."""
     here = nodes_of_volume(it, volume, it.scenario.index.all)
     conditions = [
@@ -36,4 +52,4 @@ def excluding_line(it: Member, volume: Volume) -> Path | None:
     ]
     terms = it.pod.required_node_terms or ()
     conditions += terms[0].expressions if len(terms) == 1 else ()
-    return next((r.path for r in conditions if r.path and here and not here & it.scenario.index.where(r)), None)
+    return next((r for r in conditions if r.path and here and not here & it.scenario.index.where(r)), None)

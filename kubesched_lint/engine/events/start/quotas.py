@@ -88,12 +88,12 @@ class Cap(NamedTuple):
 
     @property
     def allows(self) -> str:
-        """Return ``allows requests.cpu 6; each pod requests 1``."""
+        """Return ``allows 6 of requests.cpu; each pod requests 1``."""
         beside = f"; others use {_amount(self.resource, self.used)}" if self.used else ""
         limit, each = _amount(self.resource, self.limit), _amount(self.resource, self.each)
         if self.resource in PODS:
             return f"allows {limit} pods{beside}"
-        return f"allows {self.resource} {limit}{beside}; each pod requests {each}"
+        return f"allows {limit} of {self.resource}{beside}; each pod requests {each}"
 
     @property
     def message(self) -> str:

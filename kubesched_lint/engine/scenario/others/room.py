@@ -185,9 +185,9 @@ def _daemon_pods(scenario: Scenario) -> tuple[Pod, ...]:
 
 
 def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[..., int] = max) -> tuple[int, str]:
-    """Return what a new pod may request on the node with most (or with ``min``, least) left, and beside whom in words.
+    """Return what a new pod may request on the node with most (or with ``min``, least) left, at least 0.
 
-    At least 0.
+    Beside it stands, in brackets, who uses the rest.
     """
     free, whole = staying(it).state.ledger.free(resource), it.scenario.index.allocatable(resource)
     coming = list(_other_daemons(it, resource))
@@ -199,8 +199,8 @@ def left_by_others(it: Member, nodes: NodeSet, resource: str, choose: Callable[.
     own = it.pod.requests.get(resource, 0) if it.workload.kind == "DaemonSet" else 0
     daemons = sum(pod.requests.get(resource, 0) for pod in daemons_on(it.scenario, it.scenario.nodes[i].name)) - own
     least = min(left(i), whole[i] - daemons)
-    beside = " beside the DaemonSets there" if least == whole[i] - daemons else " beside the other pods there"
-    return int(max(0, least)), beside if least < whole[i] else ""
+    whose = "DaemonSets" if least == whole[i] - daemons else "other pods"
+    return int(max(0, least)), f" (the {whose} there use the rest)" if least < whole[i] else ""
 
 
 def _other_daemons(it: Member, resource: str) -> Iterator[tuple[int, NodeSet]]:

@@ -17,7 +17,7 @@ from kubesched_lint.engine.model.storage import ZONAL, default_class
 from kubesched_lint.engine.scenario.limits import MOST_ORDINALS
 from kubesched_lint.engine.scenario.nodes.sketched import host_among, may_be_a_node, unstated_topology
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
-from kubesched_lint.engine.scenario.storage.claim_names import all_claims, claim_named
+from kubesched_lint.engine.scenario.storage.claim_names import all_claims, claim_named, known_ordinals
 from kubesched_lint.engine.scenario.storage.volume_places import classes_of, volumes_of
 from kubesched_lint.engine.scheduler.binding import MADE_AT_ONCE, candidates, settle
 from kubesched_lint.engine.scheduler.plugins import volume_binding, volume_zone
@@ -73,6 +73,25 @@ def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
         claim = claim_named(it.scenario, it.workload.namespace, volume.claim)
         if claim is not None and bound_volume(it.scenario, it.workload.namespace, volume.claim) is None:
             yield claim, (*volume.path, "claimName")
+
+
+def waits_for_claim(it: Member) -> bool:
+    """Whether each new pod mounts a claim that nobody has, or an unbound one of a class that nobody has.
+
+    Then VolumeBinding refuses it on every node (its PreFilter, and checkVolumeProvisions, v1.36).
+    """
+    templates = {claim.name for claim in it.workload.claim_templates}
+    named = [v.claim for v in it.pod.volumes if v.kind == "persistentVolumeClaim" and v.name not in templates]
+    missing = [name for name in named if name and claim_named(it.scenario, it.workload.namespace, name) is None]
+    if missing and it.scenario.cluster_has("PersistentVolumeClaim"):
+        return True
+    if not it.scenario.cluster_has("StorageClass") or (templates and known_ordinals(it)):
+        return False
+    return any(_lacks_class(it.scenario, claim.storage_class) for claim, _ in unbound_claims(it))
+
+
+def _lacks_class(scenario: Scenario, name: str | None) -> bool:
+    return bool(name) and name not in _classes_by_name(scenario) and not has_free_volume(scenario, str(name))
 
 
 def nodes_of_volume(it: Member, volume: Volume, among: NodeSet | None = None) -> NodeSet:

@@ -62,8 +62,8 @@ def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: P
 
 def test_the_sign_and_the_exit_code_say_the_same(repo: Path) -> None:
     """⛔ above a run that passes was read as a mistake of the tool."""
-    for gate, code, sign in (("worse", 1, "⛔"), ("warning", 1, "⛔"), ("never", 0, "⚠️")):
-        done = planned_there(repo, "--fail-on", gate, "--format", "markdown")
+    for gate, code, sign in ((), 1, "⛔"), (("--fail-on", "warning"), 1, "⛔"), (("--fail-on", "never"), 0, "⚠️"):
+        done = planned_there(repo, "--format", "markdown", *gate)
         assert (done.returncode, done.stdout.splitlines()[1].split()[1]) == (code, sign)
         assert ("does not block: " in done.stdout) is (code == 0)
 
@@ -87,8 +87,8 @@ def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
 
 
 def test_no_line_is_printed_twice(repo: Path) -> None:
-    for form in ("text", "markdown"):
-        lines = [line for line in planned_there(repo, "--format", form).stdout.splitlines() if line.strip()]
+    for ask in ((), ("--format", "markdown")):
+        lines = [line for line in planned_there(repo, *ask).stdout.splitlines() if line.strip()]
         assert len(lines) == len(set(lines))
 
 

@@ -135,6 +135,36 @@ def test_while_rollouts_fail_the_matrix_alone_tells_who_fails_later(healthy: Sim
     assert not any("later cause" in line for line in lines)
 
 
+def test_the_counts_of_a_long_matrix_add_up(healthy: SimulationReport) -> None:
+    """Of the rows that it leaves out it says what the summary counts them as; what fails before a loss has a reason."""
+    fine, stuck = of(FINE, "2/2 ok", 2, 2, proven=True), replace(of(BAD, "stuck", 2, 2, stuck=True), why="first cause")
+    most = replace(of(BAD, "≤1/2", 0, 1), event="hpa-max", why="too many")
+    loss = replace(of(BAD, "≤1/2", 0, 1), event="node-loss", why="later cause")
+    perhaps = replace(of(DEPENDS, "1–2/2", 1, 2), event="node-loss")
+    open_ = replace(of(UNKNOWN, "0–2/2 ?", 0, 2), missing=("a fact",))
+    cells = ((stuck, open_, fine), (fine, most, fine), (fine, fine, loss), (fine, fine, perhaps), (open_, fine, fine))
+    rows = [replace(row, cells=each) for row, each in zip(healthy.rows, cells, strict=False)]
+    every = [*rows, *(replace(row, cells=(fine, fine, fine)) for row in healthy.rows[5:])]
+    events = ("rollout", "hpa-max", "node-loss")
+    lines = as_text(replace(healthy, rows=tuple(every), events=events)).splitlines()
+    left_out = "20 workloads ok, 1 ok or unknown and 2 ok until a loss"
+    assert f"not shown: {left_out} (--all)" in lines
+    assert "25 workloads: 3 fail here (1 after a loss), 1 may fail (1 after a loss), 1 unknown, 20 ok" in lines
+    assert "  default/app-1: too many" in lines
+    assert not any("later cause" in line for line in lines)
+    assert any(line.startswith("unknown (?), 2 of 75 cells") for line in lines)
+
+
+def test_a_cell_that_is_alike_in_two_environments_counts_once(healthy: SimulationReport) -> None:
+    open_ = of(UNKNOWN, "0–2/2 ?", 0, 2)
+    row = replace(healthy.rows[0], cells=(open_,))
+    other = replace(row, number=len(healthy.workloads), cells=(replace(open_, why="other words"),))
+    workloads, environments = (*healthy.workloads, healthy.workloads[0]), ("a", "b")
+    twice = replace(healthy, workloads=workloads, rows=(row, other), events=("rollout",), environments=environments)
+    lines = as_text(replace(twice, holds_in={row.number: ("a",), other.number: ("b",)})).splitlines()
+    assert any(line.startswith("unknown (?), 1 of 1 cell") for line in lines)
+
+
 def test_two_workloads_with_numbers_of_their_own_share_no_range(healthy: SimulationReport) -> None:
     """ "The 2 to 9 nodes that it may use have host ports for 2 to 9" was true of neither."""
     why = "the {0} nodes that it may use have host ports for {0}"

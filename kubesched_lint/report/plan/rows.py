@@ -48,6 +48,7 @@ _WORKLOADS = re.compile(
     rf"{_NAME.pattern}(?:(?:, | and |, and ){_NAME.pattern}){{{SHOWN},}}(?: (?:… )?and (?P<more>\d+) (?:more|others))?"
 )
 """A list of more objects than a reader wants in a line."""
+_MANY = re.compile(r"\b\d+ workloads\b")
 _BAD = (FAILS, FAILS_HERE, MAY_FAIL)
 _COUNT = re.compile(r"\b\d+\b")
 """After a loss, Kubernetes' message counts fewer nodes; it gives the same cause."""
@@ -123,18 +124,25 @@ def rows_of(plan: Plan) -> Rows:
     names = names_of(plan)
     told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
-    changed = once_each_workload(plan, _entries([one for one in told if one.change is not None], names, severe))
+    own_findings = [change for change in severe if not _is_of_several(change)]
+    changed = once_each_workload(plan, _entries([one for one in told if one.change is not None], names, own_findings))
     unproven = _only_may_fail(told)
     beside = [one for one in told if one.change is None and one not in unproven]
-    elsewhere = tuple(entry for entry in once_each_workload(plan, _entries(beside, names, severe)) if entry.lines)
+    elsewhere = tuple(entry for entry in once_each_workload(plan, _entries(beside, names, own_findings)) if entry.lines)
     own = {one.object for one in (*changed, *elsewhere)}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,
-        tuple(change for change in severe if change.finding.object not in own),
+        tuple(change for change in severe if change not in own_findings or change.finding.object not in own),
         (*_that_may_fail(unproven, names), *_lines(plan, names)),
         _same(plan),
     )
+
+
+def _is_of_several(change: FindingChange) -> bool:
+    """Whether a finding counts the pods of several workloads: it says of none of them that its own pods wait."""
+    whose = change.finding.message.partition(": ")[0]
+    return len(_NAME.findall(whose)) > 1 or bool(_MANY.search(whose))
 
 
 def _entries(
@@ -379,7 +387,12 @@ def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     yield from _unknown(plan, names)
     lost = [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)]
     if lost:
-        whose = list(dict.fromkeys(names[one.object] for one in lost))
+        events: dict[str, dict[str, None]] = {}
+        for one in lost:
+            events.setdefault(names[one.object], {}).update(
+                {event_title(c.event): None for c in one.cells if c.is_lost}
+            )
+        whose = [f"{name}: {first_few(list(each))}" for name, each in events.items()]
         yield f"was ok, now unknown: {many(len(whose), 'workload')} ({first_few(whose, most=SHOWN - 1)})"
     metadata = [w for w in plan.workloads if w.change is not None and w.change.actions == (METADATA,)]
     if metadata:
@@ -388,8 +401,12 @@ def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
 
 
 def _only_may_fail(told: Sequence[WorkloadPlan]) -> Sequence[WorkloadPlan]:
-    """Return the workloads that do not change and may fail now, unproven; none of a few, which have rows."""
-    found = [one for one in told if one.change is None and {_word(c.after) for c in _moved(one)} == {MAY_FAIL}]
+    """Return the workloads that do not change and may fail now, unproven; none of a few, which have rows.
+
+    None of those that failed before.
+    """
+    unchanged = [one for one in told if one.change is None and one.direction == WORSE]
+    found = [one for one in unchanged if {_word(c.after) for c in _moved(one)} == {MAY_FAIL}]
     return found if len(found) > SHOWN else ()
 
 

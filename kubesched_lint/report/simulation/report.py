@@ -21,7 +21,7 @@ from kubesched_lint.report.simulation.cell_details import details
 from kubesched_lint.report.simulation.cell_reasons import UNLESS
 from kubesched_lint.report.simulation.cluster_picture import drawn, legend
 from kubesched_lint.report.simulation.matrix_text import matrix
-from kubesched_lint.report.simulation.summary import premises, summary
+from kubesched_lint.report.simulation.summary import cells_shown, premises, summary
 from kubesched_lint.report.verdict_words import (
     MEANING_OF_UNREACHABLE,
     MEANINGS,
@@ -191,7 +191,7 @@ def _premises(simulation: SimulationReport, room: int) -> Iterator[str]:
 
 def _not_known(simulation: SimulationReport, room: int) -> Iterator[str]:
     """The number of cells with a question mark, because the exit code does not count them."""
-    cells = [cell for row in simulation.rows for cell in row.cells if cell.verdict != NONE]
+    cells = [cell for cell in cells_shown(simulation) if cell.verdict != NONE]
     unknown = sum(cell.verdict == UNKNOWN for cell in cells)
     if unknown:
         yield ""

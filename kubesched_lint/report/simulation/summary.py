@@ -10,6 +10,7 @@ from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
+from kubesched_lint.engine.events.start.simulated_set import LOSSES
 from kubesched_lint.findings import Severity
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.palette import Palette
@@ -17,12 +18,13 @@ from kubesched_lint.report.simulation.cell_reasons import (
     MOST_REASONS,
     UNLESS,
     Reason,
+    cause_of,
     events_of,
     reasons,
     said,
     wants_nodes,
 )
-from kubesched_lint.report.simulation.matrix_text import names_of
+from kubesched_lint.report.simulation.matrix_text import alike_rows, names_of
 from kubesched_lint.report.verdict_words import (
     FAILS,
     FAILS_HERE,
@@ -82,11 +84,14 @@ def summary(simulation: SimulationReport, palette: Palette, room: int) -> Iterat
 def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Iterator[str]:
     """Yield each word as a heading, and below it its reasons, the commonest first.
 
-    While some rollouts fail, the matrix alone tells of workloads that fail only in later events.
+    While some rollouts fail, the matrix alone tells of workloads that fail only after a loss.
     """
     every = _once_each(simulation, _without_repeats(reasons(simulation)))
-    if any(map(_is_of_a_rollout, every)):
-        every = [reason for reason in every if reason.word not in _BAD_HERE or _is_of_a_rollout(reason)]
+    is_brief = any(map(_is_of_a_rollout, every))
+    if is_brief:
+        every = [
+            _before_losses(reason) for reason in every if reason.word not in _BAD_HERE or not _is_of_losses(reason)
+        ]
     open_cells = _unknown_cells(simulation)
     for word_, most in MOST_REASONS.items():
         of_word = [reason for reason in every if reason.word == word_]
@@ -98,18 +103,18 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
             if told:
                 more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
                 head = palette.severity(_SEVERITIES[word_], _HEADS[word_])
-                if word_ == UNKNOWN and [reason.size for reason in told] == [open_cells]:  # the matrix shows whose
+                if word_ == UNKNOWN and len(told) == 1 and not _untold(simulation, told):  # the matrix shows whose
                     first, *rest = wrapped(f"{_HEADS[word_]}{more}: {said(told[0])}", room, 2)
                     yield from (first.replace(_HEADS[word_], head, 1), *rest)
                     continue
                 yield f"{head}{more}"
-                for line in _lines_of(simulation, told, most):
+                for line in _lines_of(simulation, told, most, is_brief=is_brief):
                     yield from wrapped(f"  {line}", room, 4)
 
 
-def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int) -> Iterator[str]:
+def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int, *, is_brief: bool) -> Iterator[str]:
     most += len(told) == most + 1  # a line that says so would be as long
-    yield from (_told(simulation, reason) for reason in told[:most])
+    yield from (_told(simulation, reason, is_brief=is_brief) for reason in told[:most])
     if len(told) > most:
         left = {number for reason in told[most:] for number in reason.cells}
         yield f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
@@ -118,6 +123,19 @@ def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int) -
 def _is_of_a_rollout(reason: Reason) -> bool:
     bad = reason.word in (FAILS, *_BAD_HERE)
     return bad and any(cell.event in ("deploy", "rollout") for cells in reason.cells.values() for cell in cells)
+
+
+def _is_of_losses(reason: Reason) -> bool:
+    return all(cell.event in LOSSES for cells in reason.cells.values() for cell in cells)
+
+
+def _before_losses(reason: Reason) -> Reason:
+    """Return the reason of what fails here or may fail without the cells of losses, of which the matrix tells."""
+    if reason.word not in _BAD_HERE or _is_of_a_rollout(reason):
+        return reason
+    kept = ((number, [c for c in cells if c.event not in LOSSES]) for number, cells in reason.cells.items())
+    left = {number: cells for number, cells in kept if cells}
+    return Reason(reason.word, cause_of(next(iter(left.values()))[0]) if len(left) == 1 else reason.cause, left)
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
@@ -150,18 +168,20 @@ def _wants_nodes(reason: Reason) -> bool:
     return any(wants_nodes(cell) for cells in reason.cells.values() for cell in cells)
 
 
-def _told(simulation: SimulationReport, reason: Reason) -> str:
+def _told(simulation: SimulationReport, reason: Reason, *, is_brief: bool = False) -> str:
     """Return ``shop/web (zone loss): CAUSE (PATH:LINE)``; more than one workload has no common line.
 
-    The matrix marks the events of what fails from the start, and of what is unknown in many.
+    The matrix marks the events of what fails from the start, and of what is unknown in many; ``is_brief``: beside
+    rollouts that fail, it alone tells the event of what fails later.
     """
     names = names_of(simulation, reason.cells)
     whose = ", ".join(names) if len(names) <= SHOWN else many(len(names), "workload")
     cells = [cell for each in reason.cells.values() for cell in each]
     is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len({cell.event for cell in cells}) <= SHOWN
-    when = f" ({events_of(cells, simulation.events)})" if is_of_few else ""
+    is_later = is_brief and reason.word in _BAD_HERE and not _is_of_a_rollout(reason)
+    when = f" ({events_of(cells, simulation.events)})" if is_of_few and not is_later else ""
     is_alone = len({simulation.workloads[number].ref for number in reason.cells}) == 1
-    place = simulation.place(cells[0]) if is_alone else None
+    place = simulation.place(cells[0]) if is_alone and not is_later else None
     line = f" ({at(place)})" if place is not None else ""
     return f"{whose}{when}: {said(reason)}{line}"
 
@@ -169,13 +189,14 @@ def _told(simulation: SimulationReport, reason: Reason) -> str:
 def worst(cells: Iterable[Cell]) -> str:
     """Return the word of a workload: that of its worst cell."""
     words = set(map(word, cells))
-    return next(each for each in WORST_FIRST if each in words)
+    return next((each for each in WORST_FIRST if each in words), NOT_CONCERNED)
 
 
 def _counts(simulation: SimulationReport) -> str:
     """Return ``20 workloads (prod, staging): 1 fails, 3 may fail, 16 ok``, or ``3 workloads are ok``.
 
-    Each counts once, whatever the number of its environments, by its worst cell.
+    Each counts once, whatever the number of its environments, by its worst cell; of those that fail here or may fail,
+    it says how many do so only after a loss.
     """
     of_each: dict[ObjectRef, list[Cell]] = {}
     for row in simulation.rows:
@@ -186,9 +207,14 @@ def _counts(simulation: SimulationReport) -> str:
         (only,) = counts
         are = "" if only in _FAILING else f"{plural(len(of_each), 'is', 'are')} "
         return f"{told} {are}{_counted_as(only, len(of_each))}"
-    return (
-        f"{told}: {', '.join(f'{counts[one]} {_counted_as(one, counts[one])}' for one in WORST_FIRST if counts[one])}"
-    )
+    before = Counter(worst(c for c in cells if c.event not in LOSSES) for cells in of_each.values() if cells)
+    return f"{told}: {', '.join(_part(one, counts[one], before[one]) for one in WORST_FIRST if counts[one])}"
+
+
+def _part(word_: str, count: int, before: int) -> str:
+    """Return ``5 fail here (2 after a loss)``."""
+    only = f" ({count - before} after a loss)" if word_ in _BAD_HERE and before < count else ""
+    return f"{count} {_counted_as(word_, count)}{only}"
 
 
 def _counted_as(word_: str, count: int) -> str:
@@ -196,13 +222,31 @@ def _counted_as(word_: str, count: int) -> str:
 
 
 def _of_cells(simulation: SimulationReport) -> str:
-    """Return how many cells are unknown: the exit code does not count them."""
-    cells = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
+    """Return how many cells of the whole matrix are unknown: the exit code does not count them."""
+    cells = sum(cell.verdict != NONE for cell in cells_shown(simulation))
     return f", {_unknown_cells(simulation):,} of {many(cells, 'cell')}"
 
 
+def _untold(simulation: SimulationReport, told: Sequence[Reason]) -> int:
+    """Return the number of unknown cells of workloads of which no reason tells."""
+    listed = {simulation.workloads[number].ref for reason in told for number in reason.cells}
+    of_others = (c for number, c in _numbered(simulation) if simulation.workloads[number].ref not in listed)
+    return sum(cell.verdict == UNKNOWN for cell in of_others)
+
+
 def _unknown_cells(simulation: SimulationReport) -> int:
-    return sum(cell.verdict == UNKNOWN for row in simulation.rows for cell in row.cells)
+    return sum(cell.verdict == UNKNOWN for cell in cells_shown(simulation))
+
+
+def cells_shown(simulation: SimulationReport) -> Iterator[Cell]:
+    """Yield the cells of the whole matrix, those that are alike in several environments once."""
+    return (cell for _, cell in _numbered(simulation))
+
+
+def _numbered(simulation: SimulationReport) -> Iterator[tuple[int, Cell]]:
+    """Yield (number of the workload, cell) of each row of the matrix: what is alike in environments has one row."""
+    for same in alike_rows(simulation, simulation.rows):
+        yield from ((same[0].number, cell) for cell in same[0].cells)
 
 
 def _assumed(simulation: SimulationReport) -> str:

@@ -92,7 +92,7 @@ def with_proofs(
 
 def _hanging(cell: Cell) -> Cell:
     """Return what is known of a cell whose pods get nodes and fail there: a bad end stays one."""
-    return not_known(cell, ("pods hang after they are bound",)) if cell.ends_well else cell
+    return not_known(cell, ("pods get a node and hang there",)) if cell.ends_well else cell
 
 
 def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:

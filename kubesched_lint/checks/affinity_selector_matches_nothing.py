@@ -86,13 +86,11 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         return
     labels: Path = (*hazard.at, "labelSelector", "matchLabels")
     written = written_at(it.workload.source, labels)
-    key, _, value = miss.has.partition("=")
     if not isinstance(written, dict):
         return
-    if key in written:
-        change = Put((*labels, key), value)
-    else:
-        change = Rename((*labels, next(old for old, wanted in written.items() if wanted == value)), key)
+    key, _, value = miss.has.partition("=")
+    old = key if key in written else next(old for old, wanted in written.items() if wanted == value)
+    change = Put((*labels, key), value) if old == key else Rename((*labels, old), key)
     yield Remedy(f"select {miss.has}, which {miss.whom} has", safe=False, changes=(change,))
 
 

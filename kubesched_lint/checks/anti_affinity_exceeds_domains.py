@@ -53,6 +53,7 @@ def check(it: Member, *, reserve: int) -> Iterator[Hazard]:
                 **_fewer(it, term, left),
                 "key": term.topology_key,
                 "domains": room.domains,
+                "apart": term.topology_key,
             },
             related=(replicas_wanted_here(it),),
             variant="reserve" if lost else "beside" if replicas <= there else "",

@@ -36,6 +36,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     **scaling_values(scaler, supply),
                     "key": term.topology_key,
                     "domains": room.domains,
+                    "apart": term.topology_key,
                     "rollouts": rollout_condition_of(it, term, supply),
                 },
                 related=places_that_scale(scaler, supply),

@@ -57,7 +57,7 @@ def _seen(it: Member, term: PodAffinityTerm, values: Mapping[str, object]) -> It
     severity = None if are_all(it, term, room.domains) else Severity.WARNING
     if replicas == supply:
         evidence = _proof(it, f"{old} + 1 extra pod > {domains}, and maxUnavailable is 0", replicas + 1, supply)
-        yield _hazard(it, term, evidence, {**values, "domains": room.domains}, "default", severity)
+        yield _hazard(it, term, evidence, {**values, "domains": room.domains, "apart": key}, "default", severity)
     elif it.workload.strategy.is_whole and replicas < supply < 2 * replicas:
         # A blue-green rollout: all new pods stand beside all old ones before any old one goes.
         pods = f"{old} + {many(replicas, 'new pod')}"

@@ -36,6 +36,7 @@ from kubesched_lint.linter.rule_results import (
     if_fixed,
     made_in,
     must_survive,
+    naming_domain,
     reported,
     severity_of,
     without_open_text,
@@ -91,7 +92,7 @@ def _concluded(
     if cluster is not None and cluster.transient_states:
         run.today(rules, Scenario(manifests.inventory, cluster, premises), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
-    told = without_refused(without_yielding(tuple(explained(judged)), run.home), run.refusals)
+    told = map(naming_domain, without_refused(without_yielding(tuple(explained(judged)), run.home), run.refusals))
     judged, unfilled = without_open_text(tuple(run.current(told)))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):

@@ -16,6 +16,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import NAMELESS, ObjectRef, Path, Source
 from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.workload import Workload, asked_to_survive
 from kubesched_lint.engine.scenario.former import maximum_is_raised
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
@@ -85,6 +87,21 @@ def if_fixed(verdict: RuleResult, scenario: Scenario) -> RuleResult:
     if scenario.cluster is None or scenario.pools or unless != (scenario.cluster.elastic_premise,):
         return verdict
     return replace(verdict, finding=replace(verdict.finding, if_fixed=verdict.rule.severity))
+
+
+def naming_domain(one: RuleResult) -> RuleResult:
+    """Return the finding with the premise that no node comes *in another zone*, if each pod needs a zone of its own.
+
+    A node beside those that are there helps only pods that need a node of their own.
+    """
+    key = str(one.hazard.values.get("apart", HOSTNAME))
+    premises = one.finding.evidence.assumes
+    if key == HOSTNAME or not any(premise.startswith(NO_MORE_NODES) for premise in premises):
+        return one
+    word = domain_word(key)
+    domain = f"{NO_MORE_NODES} {'with' if word.startswith('value') else 'in'} another {word}"
+    told = tuple(premise.replace(NO_MORE_NODES, domain) for premise in premises)
+    return replace(one, finding=replace(one.finding, evidence=replace(one.finding.evidence, assumes=told)))
 
 
 def identity_of(judged: RuleResult) -> tuple[object, ...]:

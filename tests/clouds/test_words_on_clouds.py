@@ -15,10 +15,10 @@ def said(cloud: str, decision: str, name: str, rule: str) -> tuple[str, str, str
 
 def test_nodes_that_a_group_could_add_are_not_counted() -> None:
     message, proof, _ = said("eks", "complete", MEMORY, "untolerated-taints")
-    assert "every node that matches has the taint dedicated=memory:NoSchedule" in message
+    assert "every node with pool=memory has the taint dedicated=memory:NoSchedule" in message
     assert proof.startswith("3 nodes and new nodes of pool memory that match have a taint")
     message, proof, _ = said("kubeadm", "", MEMORY, "untolerated-taints")
-    assert "every node that matches has the taint dedicated=memory:NoSchedule" in message
+    assert "every node with pool=memory has the taint dedicated=memory:NoSchedule" in message
     assert proof.startswith("2 nodes that match have a taint")
 
 

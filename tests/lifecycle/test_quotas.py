@@ -29,8 +29,8 @@ def quota(name="compute", **hard):
     ("hard", "text", "why"),
     [
         ({"pods": "3"}, "3/5 −2", "ResourceQuota default/compute allows 3 pods"),
-        ({"requests_cpu": "1500m"}, "3/5 −2", "allows requests.cpu 1500m; each pod requests 500m"),
-        ({"cpu": "2"}, "4/5 −1", "allows cpu 2; each pod requests 500m"),
+        ({"requests_cpu": "1500m"}, "3/5 −2", "allows 1500m of requests.cpu; each pod requests 500m"),
+        ({"cpu": "2"}, "4/5 −1", "allows 2 of cpu; each pod requests 500m"),
         ({"pods": "4", "requests_cpu": "1"}, "2/5 −3", "requests.cpu 1;"),
         ({"pods": "9"}, "5/5 ok", ""),
         ({"requests_ephemeral-storage": "1Mi"}, "5/5 ok", ""),  # it asks for none, and need not

@@ -191,6 +191,6 @@ def test_each_definition_is_judged_as_it_stands() -> None:
 def test_one_pod_is_told_in_the_singular() -> None:
     one = deployment(1) + BUDGET.replace("minAvailable: 2", "minAvailable: 1")
     (found,) = (f for f in report({"a/web.yaml": one}).findings if f.rule == "drain-stuck")
-    assert found.evidence.text.startswith("1 healthy pod, ")
+    assert found.evidence.text.startswith("1 running pod, ")
     assert found.evidence.assumes == ("Deployment web runs 1 replica",)
     assert [place.label for place in found.related] == ["1 replica"]

@@ -29,3 +29,9 @@ def test_a_missing_object_is_missing_whatever_nodes_come(slug: str) -> None:
     assert any(finding.severity is Severity.ERROR for _, finding in found)
     for example, finding in found:
         assert "autoscaler" not in " ".join(finding.evidence.assumes), example
+
+
+def test_pods_that_need_a_zone_each_are_helped_by_a_node_in_another_zone() -> None:
+    for slug in ("anti-affinity-exceeds-domains", "anti-affinity-hpa-max-exceeds-domains", "rollout-surge-deadlock"):
+        told = [p for _, found in on_growing_nodes(slug) for p in found.evidence.assumes if "autoscaler" in p]
+        assert any(premise.startswith("no autoscaler adds a node in another zone (") for premise in told), slug

@@ -37,7 +37,7 @@ def test_the_taint_of_nodes_that_are_large_enough_is_named() -> None:
     (found,) = findings(memory="110Gi")
     assert found.help.startswith(
         "add a toleration for team=db:NoSchedule, which keeps the pod off 2 nodes that would do; or it "
-        "fits if the request is at most 100Gi;"
+        "request at most 100Gi of memory;"
     )
     (found,) = findings(memory="200Gi")
     assert "taint" not in found.message + found.help  # only the control plane is large enough

@@ -250,7 +250,7 @@ def test_a_quota_without_a_status_yet_refuses_no_first_pod(status: str, later: b
     live = NODES + "objects:\n- " + (QUOTA.rstrip() + status)[5:].replace("\n", "\n  ")
     (finding,) = found(web(), live).values()
     assert (finding.rule, finding.severity.word) == ("quota-refuses-pods", "error")  # the next rollout is refused
-    assert finding.message.startswith("once the quota is in force, ") is later
+    assert finding.message.startswith("once the quota is applied, ") is later
     read = manifest_set(documents("m.yaml", web().encode(), is_read), "default")
     deploy = simulate(read, cluster_from([("c.yaml", live.encode())], "c.yaml"), Options(), ["deploy"]).rows[0].cells[0]
     assert (deploy.verdict, deploy.proven) == ("bad", not later)

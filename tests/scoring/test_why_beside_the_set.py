@@ -125,7 +125,7 @@ def test_paused_workloads_and_jobs_take_no_room() -> None:
     }
     found = why(SMALL, "web", job, WEB)
     assert found.fitting
-    assert "pods of Job default/load are not placed, because they finish" in found.notes
+    assert "pods of Job default/load are left out, because they finish" in found.notes
 
 
 def test_a_daemonset_comes_in_its_turn() -> None:

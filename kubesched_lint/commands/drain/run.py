@@ -355,7 +355,9 @@ def _notes(now: RunningCluster, cluster: Cluster) -> Iterator[str]:
         yield f"cordoned today, so no pods go there until they are drained and back: {first_few(cordoned)}"
     yield from _about_empty_dirs(now, cluster)
     if now.absent:
-        yield f"not in the cluster, so left out: {first_few([str(w) for w in now.absent])}"
+        do = "does" if len(now.absent) == 1 else "do"
+        absent = f"{many(len(now.absent), 'workload')} of the manifests {do} not run here"
+        yield f"only running pods are drained; {absent}: {first_few([str(w) for w in now.absent])}"
 
 
 def _about_empty_dirs(now: RunningCluster, cluster: Cluster) -> Iterator[str]:

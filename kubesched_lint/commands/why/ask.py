@@ -14,7 +14,7 @@ from kubesched_lint.engine.admission.schedulers import owner_selector
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import not_modelled
-from kubesched_lint.engine.base.text import first_few, plural
+from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.engine.base.work import OutOfWorkError, share, tried, within
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.cluster.state import ClusterState
@@ -249,7 +249,7 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
         yield "more pods of the other manifests might find nodes: placing them was stopped at the limit of work"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]
     if ending:
-        yield f"pods of {_first(ending)} are not placed, because they finish"
+        yield f"pods of {_first(ending)} are left out, because they finish"
 
 
 def _first(workloads: Sequence[Workload]) -> str:
@@ -370,7 +370,8 @@ def _notes(
     if running and question.keep_running:
         yield f"{_pods(len(running))} of its running revision stay in place"
     elif running:
-        yield f"without its {_pods(len(running))} in the cluster; --keep-running keeps them in place"
+        gone = plural(len(running), "was", "were")
+        yield f"its {many(len(running), 'running pod')} {gone} taken away first (--keep-running leaves all in place)"
 
 
 def _pods(count: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.model.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.scenario.others.running import running_match
@@ -13,6 +12,7 @@ from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import hint
 from kubesched_lint.explaining.near_misses.pod_misses import pod_miss, without_kind
+from kubesched_lint.explaining.near_misses.selected import how_near
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.sources.manifests.changes import Change, Put, Rename
@@ -32,7 +32,7 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=terms[0].path,
             evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.scenario) else pattern(text),
-            values={**values, "target": str(target), "near": _near(terms[0])},
+            values={**values, "target": str(target), "near": how_near(terms[0])},
             related=(where,),
             variant="waits",
         )
@@ -54,7 +54,7 @@ def check(it: Member) -> Iterator[Hazard]:
             **values,
             "selector": str(at.selector or "nothing"),
             "terms": len(terms),
-            "near": _near(at),
+            "near": how_near(at),
             "scope": " or its namespaces" if _looks_elsewhere(at) else "",
             "nearest": hint("" if miss is None or elsewhere else f"{without_kind(miss.whom)} has {miss.has}"),
             "correction": "" if miss is None or elsewhere else f"select {miss.has}; or ",
@@ -67,12 +67,6 @@ def check(it: Member) -> Iterator[Hazard]:
         cause=f"{it.workload.namespace}: {at.selector}" if lonely and not _looks_elsewhere(at) else "",
         variant="elsewhere" if elsewhere else "" if lonely else "together",
     )
-
-
-def _near(term: PodAffinityTerm) -> str:
-    """Return how near the pods must be: ``on the same node as``, ``in the same zone as``."""
-    word = domain_word(term.topology_key, 1)
-    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the same {word} as"
 
 
 def _looks_elsewhere(term: PodAffinityTerm) -> bool:

@@ -1,8 +1,9 @@
-"""Which nodes a pod selects by their labels, in words."""
+"""Which nodes a pod selects by their labels, and how near to others, in words."""
 
 from __future__ import annotations
 
-from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 
 
 def that_match(pod: Pod) -> str:
@@ -10,3 +11,8 @@ def that_match(pod: Pod) -> str:
     if pod.required_node_terms is None and len(pod.node_selector) == 1:
         return "".join(f" with {key}={value}" for key, value in pod.node_selector.items())
     return " that matches" if pod.node_selector or pod.required_node_terms is not None else ""
+
+
+def how_near(term: PodAffinityTerm) -> str:
+    """Return how near the pods must be: ``on the same node as``, ``in the same zone as``."""
+    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the same {domain_word(term.topology_key)} as"

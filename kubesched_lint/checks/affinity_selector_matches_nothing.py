@@ -23,8 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if blocked is None or blocked.cause == "cycle":
         return
     terms = it.pod.required_affinity
-    count = it.replicas
-    values = {"replicas": count, "selector": str(terms[0].selector)}
+    values = {"replicas": it.replicas, "selector": str(terms[0].selector)}
     if blocked.cause == "waits":
         target = blocked.targets[0]
         where = Place(target.pod.required_affinity[0].path, "which is blocked here", target.source, target.ref)
@@ -39,10 +38,9 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     lonely = [t for t in terms if not _answered(it, t)]
     at = lonely[0] if lonely else terms[0]
+    text = f"no single pod matches all {len(terms)} terms, as one pod must"
     if lonely:
         text = f"no workload of the manifests and no running pod matches {at.selector or 'the null selector'}"
-    else:
-        text = f"no single pod matches all {len(terms)} terms, as one pod must"
     miss = pod_miss(it, at) if lonely else None
     elsewhere = miss is not None and bool(miss.elsewhere)
     yield Hazard(

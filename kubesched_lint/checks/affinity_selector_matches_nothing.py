@@ -12,7 +12,7 @@ from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import hint
 from kubesched_lint.explaining.near_misses.pod_misses import pod_miss, without_kind
-from kubesched_lint.explaining.near_misses.selected import beside
+from kubesched_lint.explaining.near_misses.selected import how_near
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at
 from kubesched_lint.findings import Hazard, Place, pattern, proof
 from kubesched_lint.sources.manifests.changes import Change, Put, Rename
@@ -23,8 +23,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if blocked is None or blocked.cause == "cycle":
         return
     terms = it.pod.required_affinity
-    count = it.replicas
-    values = {"replicas": count, "selector": str(terms[0].selector)}
+    values = {"replicas": it.replicas, "selector": str(terms[0].selector)}
     if blocked.cause == "waits":
         target = blocked.targets[0]
         where = Place(target.pod.required_affinity[0].path, "which is blocked here", target.source, target.ref)
@@ -32,17 +31,16 @@ def check(it: Member) -> Iterator[Hazard]:
         yield Hazard(
             at=terms[0].path,
             evidence=proof(text, assumes=SET_PREMISES) if proves_absence(it.scenario) else pattern(text),
-            values={**values, "target": str(target), "near": beside(terms[0])},
+            values={**values, "target": str(target), "near": how_near(terms[0])},
             related=(where,),
             variant="waits",
         )
         return
     lonely = [t for t in terms if not _answered(it, t)]
     at = lonely[0] if lonely else terms[0]
+    text = f"no single pod matches all {len(terms)} terms, as one pod must"
     if lonely:
         text = f"no workload of the manifests and no running pod matches {at.selector or 'the null selector'}"
-    else:
-        text = f"no single pod matches all {len(terms)} terms, as one pod must"
     miss = pod_miss(it, at) if lonely else None
     elsewhere = miss is not None and bool(miss.elsewhere)
     yield Hazard(
@@ -54,7 +52,7 @@ def check(it: Member) -> Iterator[Hazard]:
             **values,
             "selector": str(at.selector or "nothing"),
             "terms": len(terms),
-            "near": beside(at),
+            "near": how_near(at),
             "scope": " or its namespaces" if _looks_elsewhere(at) else "",
             "nearest": hint("" if miss is None or elsewhere else f"{without_kind(miss.whom)} has {miss.has}"),
             "correction": "" if miss is None or elsewhere else f"select {miss.has}; or ",
@@ -86,11 +84,13 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
         return
     labels: Path = (*hazard.at, "labelSelector", "matchLabels")
     written = written_at(it.workload.source, labels)
+    key, _, value = miss.has.partition("=")
     if not isinstance(written, dict):
         return
-    key, _, value = miss.has.partition("=")
-    old = key if key in written else next(old for old, wanted in written.items() if wanted == value)
-    change = Put((*labels, key), value) if old == key else Rename((*labels, old), key)
+    if key in written:
+        change = Put((*labels, key), value)
+    else:
+        change = Rename((*labels, next(old for old, wanted in written.items() if wanted == value)), key)
     yield Remedy(f"select {miss.has}, which {miss.whom} has", safe=False, changes=(change,))
 
 

@@ -1,4 +1,4 @@
-"""Which nodes a pod selects, by their labels or by other pods there, in words."""
+"""Which nodes a pod selects by their labels, and how near to others, in words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ def that_match(pod: Pod) -> str:
     return " that matches" if pod.node_selector or pod.required_node_terms is not None else ""
 
 
-def beside(term: PodAffinityTerm) -> str:
+def how_near(term: PodAffinityTerm) -> str:
     """Return how near the pods must be: ``on the same node as``, ``in the same zone as``."""
-    word = domain_word(term.topology_key, 1)
-    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the same {word} as"
+    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the same {domain_word(term.topology_key)} as"

@@ -13,7 +13,7 @@ test *args:
 # The tests of the engine and of reading, in forty seconds on two cores: for the time while one writes. CI runs all.
 test-fast *args:
     python -m pytest -n 2 -q tests/admission tests/cluster tests/custom tests/devices tests/drain tests/engine tests/fit \
-        tests/library tests/linter tests/manifests tests/pools tests/scheduler tests/scoring tests/validation {{args}}
+        tests/library tests/linter tests/manifests tests/pools tests/scheduler tests/scoring tests/apiserver {{args}}
 
 # Static checks.
 check:

@@ -16,20 +16,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.clock import fresh_since, today
-from kubesched_lint.commands.check.found import Check
+from kubesched_lint.commands.check.check_result import Check
 from kubesched_lint.commands.check.run import check as judged_apply
 from kubesched_lint.commands.fit.asked import Amounts, only_environment
 from kubesched_lint.commands.fit.asked import like as like_workload
 from kubesched_lint.commands.fit.run import Fit
 from kubesched_lint.commands.fit.run import fit as counted_fit
 from kubesched_lint.commands.lint.run import entries_of, report_on, scope_of
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version, check_not_empty
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate as matrix_of
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.own import kinds_with

@@ -143,7 +143,7 @@ def errors(example: Example, rules: tuple[Rule, ...], book: Rulebook) -> Errors:
 
 def fine(example: Example) -> Well:
     """The objects that the matrix proves to be fine in every event, and whether that is all objects."""
-    from tests.lifecycle.test_rules_and_matrix_agree import report_of
+    from tests.events.test_rules_and_matrix_agree import report_of
 
     result = report_of(example, *EVENTS)
     well = {result.workloads[row.number].ref: all(map(_is_fine, row.cells)) for row in result.rows}

@@ -21,7 +21,7 @@ from kubesched_lint.cli.settings import Settings, cluster_of, settle, tell_confi
 from kubesched_lint.cli.targets import Aim, about_unclaimed, aims
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.lint.unclaimed import ERROR
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan as planned
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.sides import Commits, SideError, changed_submodules

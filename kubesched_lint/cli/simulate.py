@@ -31,10 +31,10 @@ from kubesched_lint.cli.targets import Aim, aims
 from kubesched_lint.commands.lint.nothing import nothing_checked
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.lint.unjudged import nothing_judged
-from kubesched_lint.commands.simulate.found import SimulationReport, merged
 from kubesched_lint.commands.simulate.run import of_named
 from kubesched_lint.commands.simulate.run import simulate as simulated
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport, merged
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.engine.runs.courses import Effort

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterator
 from kubesched_lint.commands.fix.search import fix_of_one
 from kubesched_lint.commands.limits import MOST_WORKLOADS
 from kubesched_lint.commands.lint.report_extras import effort_for, most_rows
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.engine.base import work

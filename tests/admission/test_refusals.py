@@ -17,7 +17,7 @@ from kubesched_lint.engine.model.decode.objects import decode_object, gather
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.report.findings.explanation import as_text
-from tests.lifecycle.simulated import snapshot
+from tests.events.simulated import snapshot
 
 EVERYTHING = frozenset(["PriorityClass", "RuntimeClass", "LimitRange", "Namespace"])
 

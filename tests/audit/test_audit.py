@@ -61,9 +61,9 @@ from tests.drain.made import cluster_of as made_cluster
 from tests.drain.made import drawn
 from tests.drain.recorded import cluster_of, standing
 from tests.drain.run import planned as planned_drain
+from tests.events.simulated import workload
 from tests.hostile.shapes import SHAPES
 from tests.hostile.shapes.running import running
-from tests.lifecycle.simulated import workload
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import yaml
 
-from kubesched_lint.commands.check.found import Check
+from kubesched_lint.commands.check.check_result import Check
 from kubesched_lint.report.check.words import headline
 from kubesched_lint.sources.capture.resources import RESOURCES
 from tests.capture.stand_in import Fault, Handler, cut, hang, reset, status

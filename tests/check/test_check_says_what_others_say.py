@@ -14,8 +14,8 @@ from kubesched_lint.commands.check.run import EVENTS, check
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.commands.simulate.found import seen
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import seen
 from kubesched_lint.engine.answers.cells import NONE, REFUSED
 from kubesched_lint.engine.model.workload import KINDS
 from kubesched_lint.findings import Severity

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from kubesched_lint.commands.simulate.found import seen
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import seen
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.plan.changed_worlds import OPTIONS, read

@@ -13,8 +13,8 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.devices.inventories import DRIVER
-from tests.lifecycle.simulated import Value, asking, other, snapshot, workload
-from tests.lifecycle.test_storage_verdicts import EVERYTHING
+from tests.events.simulated import Value, asking, other, snapshot, workload
+from tests.events.test_storage_verdicts import EVERYTHING
 
 API = "resource.k8s.io/v1"
 KINDS = (*EVERYTHING, "DeviceTaintRule", "ResourceSlice", "ResourceClaim", "ResourceClaimTemplate")

@@ -21,7 +21,7 @@ from tests.devices.naive import is_possible
 from tests.devices.sets import cluster_of, node, scenario_of, using
 from tests.devices.test_naive_allocator import MODELS, SMALL, claims_of_a_pod, devices_of_a_node, requests
 from tests.drawn import given
-from tests.lifecycle.simulated import asking, workload
+from tests.events.simulated import asking, workload
 
 EXPRESSIONS = {f"model:{model}": f'device.attributes["{DRIVER}"].model == "{model}"' for model in MODELS}
 

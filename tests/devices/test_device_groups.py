@@ -23,7 +23,7 @@ from tests.devices.sets import (
     using,
 )
 from tests.devices.test_trials_with_devices import running
-from tests.lifecycle.simulated import cell, report_of
+from tests.events.simulated import cell, report_of
 from tests.worlds.agreement import rulebook
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)

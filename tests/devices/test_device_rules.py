@@ -31,7 +31,7 @@ from tests.devices.sets import (
     using,
     wanting,
 )
-from tests.lifecycle.simulated import Value, cell, other, report_of, workload
+from tests.events.simulated import Value, cell, other, report_of, workload
 
 BOOK = Rulebook.shipped()
 PROVING = [rule for rule in BOOK if rule.family == "devices" and "proof" in rule.evidence]

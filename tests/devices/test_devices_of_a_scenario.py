@@ -26,7 +26,7 @@ from tests.devices.sets import (
     using,
     wanting,
 )
-from tests.lifecycle.simulated import other
+from tests.events.simulated import other
 
 NODES = (node("n0"), node("n1"))
 ALLOCATION = {

@@ -19,7 +19,7 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.devices.sets import GPU_CLASS, manifests_of, template, using
-from tests.lifecycle.simulated import asking, workload
+from tests.events.simulated import asking, workload
 
 HEAD = """\
 apiVersion: kubesched-lint/v1

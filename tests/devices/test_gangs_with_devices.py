@@ -8,7 +8,7 @@ from kubesched_lint.engine.placing.gangs.answers import CERTAIN, IMPOSSIBLE, UNK
 from kubesched_lint.engine.placing.gangs.fit import answers
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from tests.analysis.test_gangs import GATES, IN_GROUP, group, job
+from tests.checks.test_gangs import GATES, IN_GROUP, group, job
 from tests.devices.sets import GPU_CLASS, Value, claim, cluster_of, devices_on, manifests_of, node, template
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)

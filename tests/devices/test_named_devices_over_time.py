@@ -28,7 +28,7 @@ from tests.devices.sets import (
     with_models,
 )
 from tests.devices.test_simulate_with_devices import deployed, short, simulated
-from tests.lifecycle.simulated import cell, other
+from tests.events.simulated import cell, other
 
 MATCH = [{"matchAttribute": f"{DRIVER}/model"}]
 EITHER = asking_for({"name": "gpu", "firstAvailable": [alternative("a", 2), alternative("any")]})

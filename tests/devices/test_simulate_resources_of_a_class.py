@@ -6,8 +6,8 @@ from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
 from tests.devices.sets import Value, cluster_of, devices_on, node, template, using
 from tests.devices.test_simulate_with_devices import short
 from tests.devices.test_trials_with_devices import by_resource, plugged, running, serving
-from tests.lifecycle.simulated import cell, other, report_of
-from tests.lifecycle.test_what_runs_already import running as running_of
+from tests.events.simulated import cell, other, report_of
+from tests.events.test_what_runs_already import running as running_of
 
 MIXED = (node("n0"), plugged("n1", 1), serving(), devices_on("n0", 2), devices_on("n1", 2))
 

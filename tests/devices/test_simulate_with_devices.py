@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.engine.events.states.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
@@ -31,8 +31,8 @@ from tests.devices.sets import (
     with_models,
 )
 from tests.devices.test_trials_with_devices import running as holding
-from tests.lifecycle.simulated import asking, cell, other, report_of, workload
-from tests.lifecycle.test_what_runs_already import running
+from tests.events.simulated import asking, cell, other, report_of, workload
+from tests.events.test_what_runs_already import running
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)
 DEVICES = (devices_on("n0", 2), devices_on("n1", 2))

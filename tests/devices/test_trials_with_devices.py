@@ -30,7 +30,7 @@ from tests.devices.sets import (
     template,
     using,
 )
-from tests.lifecycle.simulated import other, workload
+from tests.events.simulated import other, workload
 
 NODES = (node("n0"), node("n1"), GPU_CLASS)
 

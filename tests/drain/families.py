@@ -27,7 +27,7 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 from tests.drain.recorded import HASH, Compared, Question, cases, report
-from tests.lifecycle.simulated import Value
+from tests.events.simulated import Value
 
 _HASHED = {"Deployment": "pod-template-hash", "DaemonSet": "controller-revision-hash"}
 

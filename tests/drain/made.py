@@ -7,7 +7,7 @@ from typing import Any
 
 from kubesched_lint.engine.cluster.cluster import Cluster
 from tests.drain.reference import App, Node, Reference
-from tests.lifecycle.simulated import snapshot
+from tests.events.simulated import snapshot
 
 Value = dict[str, Any]
 KINDS = (

@@ -20,7 +20,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.drain.made import KINDS
-from tests.lifecycle.simulated import snapshot
+from tests.events.simulated import snapshot
 
 Value = dict[str, Any]
 HASH = "5d4f9"

@@ -22,7 +22,7 @@ from kubesched_lint.sources.manifests.loader import documents
 from tests.drain.made import KINDS, cluster_of
 from tests.drain.recorded import _volume
 from tests.drain.reference import App, Node, Reference
-from tests.lifecycle.simulated import asking, sketch, snapshot, workload
+from tests.events.simulated import asking, sketch, snapshot, workload
 
 TWO = [Node("n0", "a", 4), Node("n1", "b", 4)]
 

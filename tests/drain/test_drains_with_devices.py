@@ -21,7 +21,7 @@ from tests.devices.sets import API, GPU_CLASS, devices_on, template, wanting
 from tests.devices.sets import KINDS as OF_DEVICES
 from tests.drain.made import KINDS, _nodes, _objects, cluster_of, drawn
 from tests.drain.reference import App, Node, Reference
-from tests.lifecycle.simulated import other, snapshot
+from tests.events.simulated import other, snapshot
 
 Value = dict[str, Any]
 

@@ -20,9 +20,9 @@ from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.library import fit as library_fit
 from kubesched_lint.library import load_cluster
 from tests.drawn import given
-from tests.lifecycle import simulated
-from tests.lifecycle.enclosed import thorough
-from tests.lifecycle.made_sets import nodes, workload
+from tests.events import simulated
+from tests.events.enclosed import thorough
+from tests.events.made_sets import nodes, workload
 from tests.program import called
 
 ROOT = Path(__file__).parents[2]

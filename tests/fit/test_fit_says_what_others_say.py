@@ -25,8 +25,8 @@ from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import ManifestSet
 from tests.drawn import given
-from tests.lifecycle.enclosed import thorough
-from tests.lifecycle.made_sets import nodes, workload
+from tests.events.enclosed import thorough
+from tests.events.made_sets import nodes, workload
 
 CONFORMANCE = Path(__file__).parents[2] / "fixtures" / "conformance"
 FEW = 12

@@ -15,9 +15,9 @@ from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.sources.manifests.loader import documents
-from tests.lifecycle.simulated import HOSTNAME, apart, sketch, workload
-from tests.lifecycle.test_adoption import with_node
-from tests.lifecycle.test_what_runs_already import running
+from tests.events.simulated import HOSTNAME, apart, sketch, workload
+from tests.events.test_adoption import with_node
+from tests.events.test_what_runs_already import running
 
 NOBODY = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": HOSTNAME, "labelSelector": {}}]}
 NEAR = deepcopy(NOBODY)

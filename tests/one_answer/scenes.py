@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster

@@ -13,7 +13,7 @@ from functools import cache
 import yaml
 
 from kubesched_lint.commands.plan.affected import affected
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate

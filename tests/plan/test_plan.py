@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from kubesched_lint import load_cluster
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.changes import ObjectChange
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate

@@ -11,7 +11,7 @@ import pytest
 
 from kubesched_lint import load_cluster
 from kubesched_lint.commands.plan import judging
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.engine.model.node import ZONE

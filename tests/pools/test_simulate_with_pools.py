@@ -7,8 +7,8 @@ from textwrap import dedent
 
 import pytest
 
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.verdicts.what_if import _helped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.library import load_cluster, simulate
-from tests.lifecycle.simulated import workload
+from tests.events.simulated import workload
 
 POOL = {
     "apiVersion": "karpenter.sh/v1",

@@ -23,7 +23,7 @@ HERE = Path(__file__).parent
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 LEFT_OUT = ["made:large#4", *(f"made:mix#{number}" for number in (1040, 1057, 1083, 1103, 1108, 1119))]
 """Sets that take a quarter of the time. No branch of the package is taken by one of the six mixed ones alone, and three
-by the large one, in the order of filling nodes and in affinity terms, which tests/lifecycle/test_filling.py and
+by the large one, in the order of filling nodes and in affinity terms, which tests/events/test_filling.py and
 tests/scheduler try."""
 
 

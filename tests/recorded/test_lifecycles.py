@@ -1,7 +1,7 @@
 """Recorded lifecycles as a user meets them: the whole set through lint and simulate, not only the engine beneath.
 
 The first deployment, a first drain or loss, and a change applied to what runs after the first deployment are each held
-against what ``lint`` and the matrix said before. ``tests/lifecycle`` holds every phase against the engine.
+against what ``lint`` and the matrix said before. ``tests/events`` holds every phase against the engine.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KNOWN = Path(__file__).parent / "open_lifecycles.txt"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
 LEFT_OUT = ["l60000", "l60016", "l60029"]
 """They take most of the time of lifecycles-wide-2: their searches are cut short, once more for each hypothesis. What no
-other recording takes, branches of bounds, of words of cells and of the choice of traces, tests/lifecycle takes.
+other recording takes, branches of bounds, of words of cells and of the choice of traces, tests/events takes.
 ``RECORDED=all`` judges them, too."""
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from kubesched_lint.engine.answers.cells import FINE, UNKNOWN, Cell
 from kubesched_lint.sources.clusters.read import cluster_from
-from tests.lifecycle.simulated import report_of
+from tests.events.simulated import report_of
 
 Value = dict[str, Any]
 FILE = Path(__file__).parents[2] / "fixtures" / "conformance" / "losses.jsonl.gz"

@@ -14,8 +14,8 @@ import pytest
 from msgspec import Struct, field
 
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, FINE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read

@@ -12,7 +12,7 @@ from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.explaining.grouping import grouping_key
 from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.sources.clusters.read import cluster_from
-from tests.lifecycle.simulated import Value, apart, report_of, workload
+from tests.events.simulated import Value, apart, report_of, workload
 
 NODES = [Node(f"n{i}", {HOSTNAME: f"n{i}", ZONE: "za", "rack": str(i // 2), "row": "1"}) for i in range(4)]
 

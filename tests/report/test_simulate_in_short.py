@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import (
     BAD,
     BY_SCORES,
@@ -26,7 +26,7 @@ from kubesched_lint.report.simulation import cell_reasons
 from kubesched_lint.report.simulation.cell_reasons import cause_of
 from kubesched_lint.report.simulation.report import as_html_fragment, as_text
 from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
-from tests.lifecycle.simulated import apart, asking, report_of, sketch, workload
+from tests.events.simulated import apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import kubesched_lint
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read

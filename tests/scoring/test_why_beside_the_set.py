@@ -19,7 +19,7 @@ from kubesched_lint.engine.placing.trial import tried
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.reading import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
-from tests.lifecycle.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
+from tests.events.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
 
 
 def inventory(*objects: Value) -> Inventory:

@@ -1,6 +1,6 @@
 """What the founding documents claim: one test per row of the table, named after its id, on manifests of our own.
 
-Rows that need the passage of time are in tests/lifecycle, rows that need an autoscaler in tests/pools.
+Rows that need the passage of time are in tests/events, rows that need an autoscaler in tests/pools.
 """
 
 from __future__ import annotations

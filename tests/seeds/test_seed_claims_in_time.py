@@ -1,4 +1,4 @@
-"""The founding documents' claims that need the passage of time and are not in tests/lifecycle/test_simulate.py."""
+"""The founding documents' claims that need the passage of time and are not in tests/events/test_simulate.py."""
 
 from __future__ import annotations
 

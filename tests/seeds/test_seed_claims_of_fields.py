@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.library import load_cluster, simulate
-from tests.lifecycle.simulated import workload
+from tests.events.simulated import workload
 
 ZONE, HOSTNAME = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 

@@ -15,8 +15,8 @@ import yaml
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.engine.cluster.cluster import Cluster

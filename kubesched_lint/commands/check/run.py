@@ -12,7 +12,7 @@ from math import inf
 from msgspec.structs import replace
 
 from kubesched_lint.clock import now
-from kubesched_lint.commands.check.found import Check, JudgedChange, ScaledOutside, Shared, Started
+from kubesched_lint.commands.check.check_result import Check, JudgedChange, ScaledOutside, Shared, Started
 from kubesched_lint.commands.check.touched import touched, with_targets
 from kubesched_lint.commands.lint.report_extras import effort_for
 from kubesched_lint.commands.lint.run import report_on
@@ -22,9 +22,9 @@ from kubesched_lint.commands.plan.room import added_changes, only_new
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.scenes import Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from kubesched_lint.commands.limits import FEW_ROWS, MOST_CELLS, MOST_ROWS, MOST_WORKLOADS
 from kubesched_lint.commands.lint.cluster_diagram import ClusterDiagram, diagram
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.placing.scenarios import grown_scenario, without_transient

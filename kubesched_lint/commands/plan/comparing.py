@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.plan.found import BudgetChange, CellChange, StuckRollout
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.plan.plan_result import BudgetChange, CellChange, StuckRollout
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, UNKNOWN, Cell
 from kubesched_lint.engine.answers.order import BETTER, WORSE, differs
 from kubesched_lint.engine.base.places import ObjectRef

@@ -18,8 +18,8 @@ from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.room import Placement, placement, resources_of
 from kubesched_lint.commands.plan.scenes import Clusters, Scene, Side, clusters_of
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.text import first_few, many

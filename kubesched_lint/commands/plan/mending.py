@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import fixes_of
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import ObjectRef

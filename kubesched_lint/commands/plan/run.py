@@ -18,16 +18,16 @@ from kubesched_lint.commands.plan.comparing import (
     stuck_rollouts,
     unknown_in,
 )
-from kubesched_lint.commands.plan.found import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.judging import Ends, Rows, linted, most_steps, placed, simulated
 from kubesched_lint.commands.plan.mending import mended
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, StuckRollout, WorkloadPlan, workloads_once
 from kubesched_lint.commands.plan.pools import PoolChange, node_changes, with_terraform
 from kubesched_lint.commands.plan.room import Placement, added_changes, idle_changes, only_new, room_changes
 from kubesched_lint.commands.plan.running import about_running
 from kubesched_lint.commands.plan.scenes import Clusters, Scene, scenes_of
 from kubesched_lint.commands.plan.version import Version, as_far_as_read, changed_unread
-from kubesched_lint.commands.simulate.found import merged
 from kubesched_lint.commands.simulate.run import check_events
+from kubesched_lint.commands.simulate.simulation_report import merged
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.base.places import ObjectRef

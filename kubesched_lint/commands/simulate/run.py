@@ -18,7 +18,6 @@ from kubesched_lint.commands.limits import (
 )
 from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.cron_jobs import rows_of_runs
-from kubesched_lint.commands.simulate.found import SimulationReport, WorkloadSkew, merged
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.proven_by_rules import (
     errors_about_placement,
@@ -28,6 +27,7 @@ from kubesched_lint.commands.simulate.proven_by_rules import (
 from kubesched_lint.commands.simulate.scaling import scale_events
 from kubesched_lint.commands.simulate.short_set import short_sets
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport, WorkloadSkew, merged
 from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.engine.answers.cells import Cell, cut_short, refused
 from kubesched_lint.engine.base import work

@@ -14,9 +14,9 @@ from typing import Any
 from msgspec import Struct
 
 from kubesched_lint.commands.lint.run import report_on
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen

@@ -7,8 +7,8 @@ from pathlib import Path as File
 
 from msgspec import Struct, field
 
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.workloads.paths import misspelt
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import Kinds

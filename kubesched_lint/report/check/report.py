@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kubesched_lint.commands.check.found import BLOCKED, PASSES, Check, JudgedChange, ScaledOutside, Started
+from kubesched_lint.commands.check.check_result import BLOCKED, PASSES, Check, JudgedChange, ScaledOutside, Started
 from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.findings import Severity

@@ -7,7 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.commands.check.found import BLOCKED, UNKNOWN_FACTS, Check, JudgedChange, ScaledOutside, Started
+from kubesched_lint.commands.check.check_result import (
+    BLOCKED,
+    UNKNOWN_FACTS,
+    Check,
+    JudgedChange,
+    ScaledOutside,
+    Started,
+)
 from kubesched_lint.commands.plan.changes import CREATED, MAY_ROLL_OUT, REPLACED, ROLLS_OUT, SCALED
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import brief, first_few, joined, many, plural

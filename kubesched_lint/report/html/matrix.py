@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import many

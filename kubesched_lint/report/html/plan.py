@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.engine.answers.order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.html.page import head, part

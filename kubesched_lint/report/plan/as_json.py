@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.commands.plan.changes import FieldChange, ObjectChange
-from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import Location, ObjectRef

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.commands.plan.found import Plan
+from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.report.limits import MOST_LINES

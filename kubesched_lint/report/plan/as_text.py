@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.engine.answers.order import BETTER, WORSE
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.findings import Severity

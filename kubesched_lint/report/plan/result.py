@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.plan.changes import MAY_ROLL_OUT, ROLLS_OUT
-from kubesched_lint.commands.plan.found import Plan, StuckRollout, WorkloadPlan
+from kubesched_lint.commands.plan.plan_result import Plan, StuckRollout, WorkloadPlan
 from kubesched_lint.engine.answers.cells import BAD, Cell
 from kubesched_lint.engine.answers.order import WORSE
 from kubesched_lint.engine.base.places import ObjectRef

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, SCALED, UPDATED, FieldChange, ObjectChange
-from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.pools import PoolChange
 from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell
 from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE

@@ -15,7 +15,7 @@ from kubesched_lint.commands.plan.changes import (
     FieldChange,
     ObjectChange,
 )
-from kubesched_lint.commands.plan.found import CellChange, Plan, WorkloadPlan
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction, IdleChange
 from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
 from kubesched_lint.engine.answers.order import BETTER, WORSE

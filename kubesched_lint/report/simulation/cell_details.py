@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.engine.verdicts.at_once import AtOnce

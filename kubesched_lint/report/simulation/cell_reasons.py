@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.answers.counted_cells import what_is_open
 from kubesched_lint.engine.answers.event_bounds import NO_NODE, NO_POD_NEAR

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import joined, many

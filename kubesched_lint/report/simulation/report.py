@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.commands.simulate.found import SimulationReport
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
 from kubesched_lint.commands.simulate.short_set import ShortAfterLoss
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import Location
 from kubesched_lint.engine.base.text import many

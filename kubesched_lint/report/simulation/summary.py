@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from kubesched_lint.commands.simulate.found import SimulationReport
+from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural

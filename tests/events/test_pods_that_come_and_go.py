@@ -1,0 +1,84 @@
+"""Pods that no cell follows, of CronJobs and waiting ones of others, may help by affinity and under a spread."""
+
+from __future__ import annotations
+
+import pytest
+
+from kubesched_lint import lint, load_cluster
+from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.findings import Severity
+from tests.events import simulated
+
+SELECTOR = {"labelSelector": {"matchLabels": {"app": "cron"}}}
+NEAR = {
+    "affinity": {
+        "podAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "kubernetes.io/hostname", **SELECTOR}]
+        }
+    }
+}
+SPREAD = {
+    "topologySpreadConstraints": [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "DoNotSchedule",
+            "labelSelector": {"matchLabels": {"tier": "shop"}},
+        }
+    ]
+}
+CLUSTER = simulated.sketch(1, "a", "4", "110")
+
+
+def _cron_job(labels: dict) -> dict:
+    template = {"metadata": {"labels": labels}, "spec": {**simulated.asking("1"), "restartPolicy": "Never"}}
+    spec = {"schedule": "*/5 * * * *", "jobTemplate": {"spec": {"template": template}}}
+    return {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "cron"}, "spec": spec}
+
+
+def _web(replicas: int, labels: dict, **spec) -> dict:
+    web = simulated.workload("Deployment", "web", replicas, simulated.asking("100m", **spec))
+    web["spec"]["template"]["metadata"]["labels"] |= labels
+    return web
+
+
+def test_affinity_to_pods_of_a_cronjob_is_met_when_it_runs():
+    """It was an error: no pod that the affinity selects. With the CronJob's label misspelt, web waits."""
+    web = _web(1, {}, **NEAR)
+    met = lint(objects=[web, _cron_job({"app": "cron"})], cluster=CLUSTER).findings
+    assert all(finding.severity < Severity.ERROR for finding in met)
+    found = simulated.report_of(CLUSTER, web, _cron_job({"app": "cron"}), events=("deploy",))
+    assert "when pods of CronJob default/cron run" in simulated.cell(found, "web", "deploy").missing[0]
+    unmet = simulated.report_of(CLUSTER, web, _cron_job({"app": "corn"}), events=("deploy",))
+    assert simulated.cell(unmet, "web", "deploy").verdict == BAD
+
+
+TAINTED = """
+apiVersion: kubesched-lint/v1
+kind: ClusterSketch
+nodes:
+- {name: a, zones: [a], allocatable: {cpu: "4", pods: "110"}, taints: ["gpu:NoSchedule"]}
+- {name: b, zones: [b], allocatable: {cpu: "4", pods: "110"}}
+"""
+
+
+@pytest.mark.parametrize(("labels", "proven"), [({"tier": "shop"}, False), ({"tier": "other"}, True)])
+def test_a_bad_end_under_a_spread_rests_on_no_pod_of_a_cronjob_being_counted(labels, proven):
+    """While one runs in the tainted zone, which it may tolerate, zone b takes a second pod."""
+    cluster, web = load_cluster(text=TAINTED), _web(2, {"tier": "shop"}, **SPREAD)
+    found = simulated.cell(simulated.report_of(cluster, web, _cron_job(labels), events=("deploy",)), "web", "deploy")
+    premise = "no pods of CronJob default/cron run, which its spread counts"
+    assert (found.bound.most, premise in found.assumes) == (1, not proven)
+    errors = [
+        f for f in lint(objects=[web, _cron_job(labels)], cluster=cluster).findings if f.severity is Severity.ERROR
+    ]
+    assert bool(errors) is proven
+
+
+def test_a_proof_that_rests_on_no_other_pods_holds_beside_them():
+    """Three pods of 2 CPUs on one node of 4: a bound by room holds whatever else the spread counts."""
+    web = simulated.workload("Deployment", "web", 3, {**simulated.asking("2"), **SPREAD})
+    web["spec"]["template"]["metadata"]["labels"]["tier"] = "shop"
+    job = _cron_job({"app": "cron", "tier": "shop"})
+    found = simulated.cell(simulated.report_of(CLUSTER, web, job, events=("deploy",)), "web", "deploy")
+    assert (found.verdict, found.proven, found.bound.most, found.rests_on) == (BAD, True, 2, frozenset())

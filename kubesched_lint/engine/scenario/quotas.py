@@ -6,6 +6,7 @@ A quota counts every pod of its namespace that matches its scopes and has not en
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
@@ -66,12 +67,33 @@ def granted(wanted: Sequence[tuple[Workload, int]], scenario: Scenario) -> list[
     asking = [(w, count if scenario.member(w).is_created else 0) for w, count in wanted]
     if not scenario.objects.quotas:
         return [count for _, count in asking]
+    pods, _ = in_turn(asking, _bounds_for(asking, scenario))
+    return [pods[workload] for workload, _ in asking]
+
+
+def surely_granted(wanted: Sequence[tuple[Workload, int]], scenario: Scenario) -> dict[Workload, int]:
+    """Return workload → how many of its wanted pods are created in any order: no others take more."""
+    if not scenario.objects.quotas:
+        return dict(wanted)
+    bounds, asked = _bounds_for(wanted, scenario), Counter[tuple[ResourceQuota, str]]()
+    for workload, count in wanted:
+        for entry, (each, _) in bounds[workload].items():
+            asked[entry] += each * count
+    found = {}
+    for workload, count in wanted:
+        last = (count + (left - asked[entry]) // each for entry, (each, left) in bounds[workload].items())
+        found[workload] = max(min((count, *last)), 0)
+    return found
+
+
+def _bounds_for(
+    wanted: Iterable[tuple[Workload, int]], scenario: Scenario
+) -> Mapping[Workload, Mapping[tuple[ResourceQuota, str], tuple[int, int]]]:
     known = _bounds(scenario)
-    for workload, _ in asking:
+    for workload, _ in wanted:
         if workload not in known:
             known[workload] = _bounds_of(scenario.member(workload))
-    pods, _ = in_turn(asking, known)
-    return [pods[workload] for workload, _ in asking]
+    return known
 
 
 @once_per_scenario

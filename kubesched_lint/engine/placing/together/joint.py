@@ -21,6 +21,7 @@ from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, holds, lowest, positions
 from kubesched_lint.engine.model.inventory import Inventory, identity
 from kubesched_lint.engine.model.pod import Pod, knows_scheduler, profile_of
+from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED, MOST_ROUNDS, MOST_SOLVED, MOST_VARIABLES
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.placing.rollout import stays
@@ -29,10 +30,12 @@ from kubesched_lint.engine.placing.together.problem import Demand, NodeClass, Pr
 from kubesched_lint.engine.placing.together.programme import most_pods
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.placing.trial import each_trial
-from kubesched_lint.engine.placing.wanted import pods_of_the_set
+from kubesched_lint.engine.placing.wanted import pods_of_the_set, pods_wanted
 from kubesched_lint.engine.scenario.applying.phases import is_hook
 from kubesched_lint.engine.scenario.others.room import most_apart
+from kubesched_lint.engine.scenario.quotas import surely_granted
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
+from kubesched_lint.engine.scenario.storage.claims import out_of_reach
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 T = TypeVar("T")
@@ -93,11 +96,18 @@ def _demands(scenario: Scenario) -> Iterator[Demand]:
             count = scenario.member(workload).replicas
         else:
             continue
+        count = min(count, _surely_created(scenario).get(workload, count))
         pod = _as_it_may_stand(scenario.member(workload), usable)
         if pod is None or pod.scheduling_gates:
             continue
         if count and usable and not usable & scenario.index.unknown_resources:
             yield Demand(workload, with_enforced_constraints(pod), count, usable)
+
+
+@once_per_scenario
+def _surely_created(scenario: Scenario) -> Mapping[Workload, int]:
+    """Workload → how many of its pods quotas let be created in whatever order: others take no room, and none waits."""
+    return surely_granted([(w, pods_wanted(scenario.member(w))) for w in scenario.as_created], scenario)
 
 
 def _as_it_may_stand(it: Member, usable: NodeSet) -> Pod | None:
@@ -187,6 +197,8 @@ def fits_alone(scenario: Scenario, demand: Demand) -> bool:
     workload, count = demand.workload, demand.count
     if workload.kind == "DaemonSet":
         return True
+    if any(out_of_reach(scenario.member(workload))):
+        return False
     if workload in blocked_affinities(scenario) or most_apart(scenario.member(workload), count) < count:
         return False
     for constraint in demand.pod.spread:

@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.storage import Storage
-from kubesched_lint.engine.controllers.statefulset import claims_of
+from kubesched_lint.engine.controllers.statefulset import claim_name, claims_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement
+from kubesched_lint.engine.model.pod import Volume
 from kubesched_lint.engine.model.storage import ZONAL, default_class
 from kubesched_lint.engine.scenario.limits import MOST_ORDINALS
 from kubesched_lint.engine.scenario.nodes.sketched import host_among, may_be_a_node, unstated_topology
@@ -31,7 +32,6 @@ from kubesched_lint.engine.scheduler.plugins.volume_binding import (
 if TYPE_CHECKING:
     from kubesched_lint.engine.base.places import Path
     from kubesched_lint.engine.cluster.nodeset import NodeSet
-    from kubesched_lint.engine.model.pod import Volume
     from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
     from kubesched_lint.engine.model.workload import Workload
 
@@ -105,6 +105,26 @@ def nodes_of_volume(it: Member, volume: Volume, among: NodeSet | None = None) ->
         for rejection in plugin.reject(alone, storage_state(it.scenario), found):
             found &= ~rejection.nodes
     return found
+
+
+class OutOfReach(NamedTuple):
+    """A pod of a StatefulSet that runs on no node: none that it may use reaches a volume of it."""
+
+    ordinal: int
+    template: Claim
+    claim: Volume
+    volume: PersistentVolume
+
+
+def out_of_reach(it: Member) -> Iterator[OutOfReach]:
+    """Yield the pods of a StatefulSet that no node's storage lets run, by ordinal; none where no node is usable."""
+    for ordinal in known_ordinals(it) if it.usable else ():
+        for template in it.workload.claim_templates:
+            name = claim_name(it.workload, template, ordinal - it.workload.first_ordinal)
+            volume = bound_volume(it.scenario, it.workload.namespace, name)
+            claim = Volume(template.name, "persistentVolumeClaim", name)
+            if volume is not None and not nodes_of_volume(it, claim):
+                yield OutOfReach(ordinal, template, claim, volume)
 
 
 def topology_nodes(scenario: Scenario, topologies: Sequence[Mapping[str, tuple[str, ...]]]) -> NodeSet:

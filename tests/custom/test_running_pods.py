@@ -203,7 +203,7 @@ def test_a_volume_of_the_cluster_pins_the_pod_of_its_claim(case: str, host: str)
     }
     text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: x}}\nspec: {spec}\n"
     report = lint(text=text, cluster=load_cluster(objects=[NODE, volume, bound]), select=["statefulset-ordered-block"])
-    pinned = [finding.evidence.text.startswith(f"volume pv of {claim} is reachable") for finding in report.findings]
+    pinned = [finding.evidence.text.endswith(f"reaches volume pv of {claim}") for finding in report.findings]
     assert pinned == ([] if host == "n1" else [True])
     if claim.startswith("prometheus"):
         pods = [finding.message.partition(" of ")[0] for finding in report.findings]

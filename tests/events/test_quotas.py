@@ -31,7 +31,7 @@ def quota(name="compute", **hard):
         ({"pods": "3"}, "3/5 −2", "ResourceQuota default/compute allows 3 pods"),
         ({"requests_cpu": "1500m"}, "3/5 −2", "allows 1500m of requests.cpu; each pod requests 500m"),
         ({"cpu": "2"}, "4/5 −1", "allows 2 of cpu; each pod requests 500m"),
-        ({"pods": "4", "requests_cpu": "1"}, "2/5 −3", "requests.cpu 1;"),
+        ({"pods": "4", "requests_cpu": "1"}, "2/5 −3", "1 of requests.cpu;"),
         ({"pods": "9"}, "5/5 ok", ""),
         ({"requests_ephemeral-storage": "1Mi"}, "5/5 ok", ""),  # it asks for none, and need not
     ],

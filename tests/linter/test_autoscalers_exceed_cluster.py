@@ -44,7 +44,7 @@ def test_the_proof_counts_the_maxima_of_both_kinds() -> None:
 
 def test_one_autoscaler_beside_fixed_replicas_counts() -> None:
     (found,) = findings(*scaled("web", 12), deployment("api", 5))
-    assert "with its autoscaler at the maximum" in found.message
+    assert "with its autoscaler at maximum" in found.message
 
 
 def test_it_is_silent_where_nodes_may_come_or_the_set_does_not_fit_already() -> None:

@@ -70,7 +70,7 @@ def test_the_maximum_is_blamed_or_the_request_where_only_the_cluster_has_it(
     assert [place.label for place in found.related] == ([related] if related else [])
 
 
-@pytest.mark.parametrize(("cpu", "help_"), [("3", "run at most 2 replicas (with "), ("9", "ask for less, or raise ")])
+@pytest.mark.parametrize(("cpu", "help_"), [("3", "run at most 2 replicas and set "), ("9", "ask for less, or raise ")])
 def test_no_help_says_to_run_no_replica(cpu: str, help_: str) -> None:
     asking = web(4)
     pod = asking["spec"]["template"]["spec"]

@@ -36,8 +36,8 @@ def findings(kind: str = "Pod", cluster: Cluster = CLUSTER, /, **requests: str) 
 def test_the_taint_of_nodes_that_are_large_enough_is_named() -> None:
     (found,) = findings(memory="110Gi")
     assert found.help.startswith(
-        "add a toleration for team=db:NoSchedule, which keeps the pod off 2 nodes that would do; or it "
-        "request at most 100Gi of memory;"
+        "add a toleration for team=db:NoSchedule, which keeps the pod off 2 nodes that would do; or "
+        "request at most 100Gi of memory; or let it use larger nodes"
     )
     (found,) = findings(memory="200Gi")
     assert "taint" not in found.message + found.help  # only the control plane is large enough
@@ -84,7 +84,7 @@ def test_what_each_node_lacks_is_named_if_no_node_has_all() -> None:
 
 def test_the_number_of_the_help_fits_beside_the_other_requests() -> None:
     (found,) = findings(cpu="8", memory="50Gi")
-    assert "at most 2;" in found.help
+    assert "at most 2 of cpu" in found.help
     assert findings(cpu="2", memory="50Gi") == []
 
 

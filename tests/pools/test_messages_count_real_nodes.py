@@ -40,7 +40,7 @@ def test_the_nearest_label_is_counted_on_existing_nodes(findings_of: Findings, d
 def test_usable_nodes_are_counted_and_pools_named(findings_of: Findings, deployment: Writer) -> None:
     (found,) = findings_of(deployment(pod=AFFINE), TODAY + POOLS).values()
     assert "over rack, a label that no node it may use has" in found.message
-    assert found.evidence.text == "0 of 6 nodes and new nodes of pools general, extra carry the label rack"
+    assert found.evidence.text == "none of 6 nodes and no new node of pools general, extra has the label rack"
     (found,) = findings_of(deployment(pod=AFFINE), TODAY).values()
     assert "over rack, a label that no node it may use has" in found.message
     assert found.evidence.text == "none of 6 nodes has the label rack"

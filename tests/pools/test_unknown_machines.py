@@ -98,6 +98,6 @@ def test_the_help_deducts_the_daemonsets_of_the_node(findings_of: Findings, depl
         deployment("agent", cpu="500m").replace("kind: Deployment", "kind: DaemonSet").replace("  replicas: 1\n", "")
     )
     plain = TODAY.replace("labels: {karpenter.sh/nodepool: general}, ", "")
-    assert "at most 2;" in findings_of(deployment(cpu="3"), plain)["resource-exceeds-any-node"].help
+    assert "at most 2 of cpu" in findings_of(deployment(cpu="3"), plain)["resource-exceeds-any-node"].help
     beside = findings_of(agent + "\n" + deployment(cpu="3"), plain)["resource-exceeds-any-node"]
     assert "at most 1500m of cpu (the DaemonSets there" in beside.help

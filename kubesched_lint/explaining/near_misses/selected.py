@@ -14,5 +14,5 @@ def that_match(pod: Pod) -> str:
 
 
 def how_near(term: PodAffinityTerm) -> str:
-    """Return how near the pods must be: ``on the same node as``, ``in the same zone as``."""
-    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the same {domain_word(term.topology_key)} as"
+    """Return how near the pods must be: ``on the node of``, ``in the zone of``."""
+    return f"{'on' if term.topology_key == HOSTNAME else 'in'} the {domain_word(term.topology_key)} of"

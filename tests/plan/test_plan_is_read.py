@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.commands.plan.plan_result import Plan
+from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
+from kubesched_lint.engine.answers.cells import BAD, DEPENDS, Cell, Range
 from kubesched_lint.engine.answers.order import WORSE
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
@@ -27,6 +28,7 @@ from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.report.plan.result import result
 from kubesched_lint.report.plan.rows import Effect, Entry, once_each_workload, rows_of
+from kubesched_lint.report.plan.rows import _effects as effects
 from kubesched_lint.sources.clusters.read import read_stated
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
@@ -50,7 +52,7 @@ def planned_there(repo: Path, *ask: str) -> CompletedProcess[str]:
 def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: Path) -> None:
     lines = planned_there(repo).stdout.splitlines()
     assert lines[0] == "after this change a later rollout cannot end on these nodes: platform/edge-cache"
-    assert lines[1] == "2 rollouts start: shop/search, platform/kafka; 2 errors gone, 2 warnings new"
+    assert lines[1] == "2 rollouts start: shop/search, platform/kafka; 2 errors gone, 1 warning new"
     assert re.fullmatch(r"Changed from HEAD \(\w{12}\) to the work tree", lines[3])
     rows = [line.split()[0] for line in lines[4:] if re.match(r"  \S", line)]
     assert rows[:3] == ["platform/edge-cache", "shop/search", "platform/kafka"]
@@ -339,6 +341,19 @@ def test_rows_of_two_environments_that_share_all_but_an_event_are_one() -> None:
         "deploy (prod): likely ok → may fail (0–6/6): each pod needs a node of its own",
     )
     assert (other.name, other.lines) == ("ops/edge (test)", ("maxSurge 0 → 2",))
+
+
+def test_events_that_get_better_alike_need_no_reason_and_share_one_effect() -> None:
+    """Losses were bad for several reasons, and stood in three lines of a workload that its change mends."""
+    bad = Cell("deploy", BAD, 2, Range(0, 0, "bound"), proven=False)
+    may = Cell("deploy", DEPENDS, 2, Range(0, 2, "bound"), why="nodes may be full")
+    other = replace(may, why="each pod needs a node of its own")
+    cells = [
+        CellChange(event, replace(bad, event=event), replace(may, event=event)) for event in ("node-loss", "drain")
+    ]
+    cells.append(CellChange("zone-loss", replace(bad, event="zone-loss"), replace(other, event="zone-loss")))
+    (effect,) = effects(WorkloadPlan(ObjectRef("Deployment", "shop", "web"), cells=tuple(cells)))
+    assert effect.text() == "node loss, drain and zone loss: fails here → may fail"
 
 
 def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:

@@ -66,6 +66,8 @@ def test_a_set_that_is_short_of_room_is_told_once(tmp_path: Path) -> None:
     git(repo, "checkout", "-q", ".")
     etl = repo / "data/etl.yaml"
     etl.write_text(etl.read_text().replace("replicas: 8", "replicas: 18"))
+    quota = repo / "data/namespace.yaml"
+    quota.write_text(quota.read_text().replace('requests.cpu: "6"', 'requests.cpu: "60"'))
     lines = called("lint", ".", "-c", COMPANY / "cluster.json", "--format", "concise", cwd=repo).stdout.splitlines()
     assert len([line for line in lines if "set-does-not-fit" in line]) == 1, lines
 

@@ -266,14 +266,14 @@ def _effects(one: WorkloadPlan) -> Iterator[Effect]:
     for change in one.cells:
         before, after = _word(change.before), _word(change.after)
         if change.after is not None and _differs(change) and not _is_new(change):
-            cause = _cause(change.after) if after in _BAD else ""
-            groups.setdefault((change.direction, before, after, _COUNT.sub("", cause)), []).append(change)
+            cause = _COUNT.sub("", _told_cause(change))
+            groups.setdefault((change.direction, before, after, cause), []).append(change)
     ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
     home = None if one.change is None else one.change.line or one.change.location
     most = 1 if one.change is None else SHOWN
     causes: set[str] = set()
-    for (_, _, after, _), changes in ranked[:most]:
-        cause = _cause(changes[0].after) if changes[0].after is not None and after in _BAD else ""
+    for _, changes in ranked[:most]:
+        cause = _told_cause(changes[0])
         bare = cause.removesuffix(UNLESS)
         yield _effect(changes, "" if bare in causes else cause, home)
         causes.add(bare)
@@ -313,7 +313,11 @@ def _word(cell: Cell | None) -> str:
     return "" if cell is None else OK if cell.verdict == NONE else word(cell)
 
 
-def _cause(cell: Cell) -> str:
+def _told_cause(change: CellChange) -> str:
+    """Return why an event ends badly after the change; empty where it gets better, which needs no reason."""
+    cell = change.after
+    if cell is None or _word(cell) not in _BAD or change.direction == BETTER:
+        return ""
     return f"{brief(cause_of(cell))}{UNLESS if wants_nodes(cell) else ''}"
 
 

@@ -79,7 +79,7 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
     for position, node in enumerate(played.drain.nodes):
         if not node.unschedulable and node.allocatable is not None:
             zones.setdefault(zone_of(node.labels), []).append(position)
-    waves_played = [
+    tight = [
         Tight(zone, resource, used, whole)
         for zone, there in zones.items()
         for resource in _COUNTED
@@ -92,4 +92,4 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
         )
         for used in [sum(model.cluster.requested(p, resource) for p in there)]
     ]
-    return max(waves_played, key=lambda one: one.share, default=None)
+    return max(tight, key=lambda one: one.share, default=None)

@@ -24,7 +24,7 @@ from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.scheduler.binding import topology_keys
-from kubesched_lint.engine.scheduler.plugins import volume_binding, volume_zone
+from kubesched_lint.engine.scheduler.framework import reaching_volumes
 from kubesched_lint.engine.scheduler.plugins.node_volume_limits import lacking, migrated, nearly_full
 from kubesched_lint.engine.scheduler.plugins.volume_binding import NO_PROVISIONER, ephemeral_claim, pod_claims
 
@@ -93,16 +93,7 @@ def _known_tie(member: SimulatedMember, wanted: int) -> VolumeConstraint | None:
 
 @once_per_member
 def _homes(member: SimulatedMember) -> tuple[NodeSet, ...]:
-    return tuple(_home_of(member, pod, member.set.index.all) for pod in member.returning)
-
-
-def _home_of(member: SimulatedMember, pod: Pod, among: NodeSet) -> NodeSet:
-    """Return the nodes that reach the volumes of a pod, as VolumeBinding and VolumeZone decide."""
-    home = among
-    for plugin in (volume_binding, volume_zone):
-        for rejection in plugin.reject(pod, member.set.cluster, home):
-            home &= ~rejection.nodes
-    return home
+    return tuple(reaching_volumes(pod, member.set.cluster, member.set.index.all) for pod in member.returning)
 
 
 def most_reached(member: SimulatedMember, wanted: int) -> Bound | None:
@@ -141,7 +132,7 @@ def homeless(member: SimulatedMember) -> Mapping[int, Pod]:
     for number in sorted(ordinal - workload.first_ordinal for ordinal in ordinals_with(workload, names)):
         pod = pod_with_claims(workload, replace(member.pod, volumes=()), number)
         pod = replace(pod, volumes=tuple(v for v in pod.volumes if v.claim in names.all))
-        if number >= 0 and pod.volumes and not _home_of(member, pod, member.usable):
+        if number >= 0 and pod.volumes and not reaching_volumes(pod, member.set.cluster, member.usable):
             found[number] = pod
     return found
 

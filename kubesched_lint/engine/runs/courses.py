@@ -175,7 +175,7 @@ class Courses:
         return len(members) * found > MOST_IN_COURSE
 
     def _ends_well(self, event: str, number: int, aim: Aim | None) -> bool:
-        """Whether counting proves that every course with an aim ends well, because nobody else has pods in it.
+        """Whether counting proves that every such course ends well, because nobody else has pods in it.
 
         Courses of several workloads may preempt pods, which counting leaves out; those against a workload do not.
         """
@@ -259,8 +259,9 @@ class Courses:
         return self._own[1]
 
     def _precedence(self, members: tuple[int, ...], aim: Aim | None) -> dict[int, int]:
-        if aim is None or (len(members) == 1 and not guests_of(self.simulated).hosted):
-            return {}  # there is nobody to come before or after
+        is_alone = len(members) == 1 and not guests_of(self.simulated).hosted
+        if aim is None or is_alone:  # alone there is nobody to come before or after
+            return {}
         return {number: rank for rank, number in enumerate(self._orders.aimed(members, aim))}
 
     def _run(self, kept: _Kept, members: tuple[int, ...], aim: Aim | None) -> EventOutcomes:

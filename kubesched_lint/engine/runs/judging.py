@@ -152,7 +152,8 @@ def _unplaced(member: SimulatedMember) -> Blame | None:
     """Return why a pod fits on none of the nodes as they are; used where no course shows it."""
     simulated = member.set
     workload, pod = member.workload, member.pod
-    for apart in homeless(member).values():
+    apart = next(iter(homeless(member).values()), None)
+    if apart is not None:
         found = diagnose(apart, simulated.cluster)
         said = message(found, preempt(apart, found, simulated.cluster).message)
         reason = _main_reason(found, found.total)

@@ -154,18 +154,22 @@ def count_existing(scenario: Scenario, nodes: NodeSet) -> int:
 
 def none_of_nodes(scenario: Scenario, nodes: NodeSet) -> str:
     """Return ``none of 3 nodes``, ``none of 3 nodes and no new node of pool general``, or the latter alone."""
-    here, _, new = nodes_in_words(scenario, nodes).rpartition("new nodes of ")
-    old = (here or new).removesuffix(" and ")
-    none = f"none of {old}" if count_existing(scenario, nodes) else ""
-    return " and ".join(filter(None, (none, f"no new node of {new}" if nodes & ~scenario.today else "")))
+    count, pools = count_existing(scenario, nodes), _pools_in_words(scenario, nodes)
+    none = f"none of {many(count, 'node')}" if count else ""
+    return " and ".join(filter(None, (none, pools and f"no new node of {pools}")))
 
 
 def nodes_in_words(scenario: Scenario, nodes: NodeSet) -> str:
     """Return ``3 nodes``, ``3 nodes and new nodes of pool general``, or ``new nodes of pool general``."""
-    count = count_existing(scenario, nodes)
-    here = many(count, "node")
+    count, pools = count_existing(scenario, nodes), _pools_in_words(scenario, nodes)
+    existing = many(count, "node")
+    new = pools and f"new nodes of {pools}"
+    return " and ".join(filter(None, (existing if count or not pools else "", new)))
+
+
+def _pools_in_words(scenario: Scenario, nodes: NodeSet) -> str:
+    """Return ``pools general, gpu``, whose new nodes are among ``nodes``; empty if none of these are new."""
     if not nodes & ~scenario.today:
-        return here
+        return ""
     names = [pool.name for pool in pools_adding(nodes, scenario)]
-    new = f"new nodes of {plural(len(names), 'pool')} {first_few(names)}"
-    return f"{here} and {new}" if count else new
+    return f"{plural(len(names), 'pool')} {first_few(names)}"

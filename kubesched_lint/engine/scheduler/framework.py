@@ -412,6 +412,14 @@ def static_feasible(pod: Pod, index: NodeIndex) -> NodeSet:
     return static_reach(pod, index).usable
 
 
+def reaching_volumes(pod: Pod, state: ClusterState, among: NodeSet) -> NodeSet:
+    """Return the nodes that reach the volumes of a pod, as VolumeBinding and VolumeZone decide."""
+    for plugin in (volume_binding, volume_zone):
+        for rejection in plugin.reject(pod, state, among):
+            among &= ~rejection.nodes
+    return among
+
+
 def untolerated_taints(pod: Pod, node: Node) -> tuple[Taint, ...]:
     """Return the taints of the node that exclude the pod; the scheduler's message has the first."""
     return tuple(untolerated(pod.tolerations, node.taints))

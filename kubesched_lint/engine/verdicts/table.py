@@ -60,7 +60,7 @@ class Table:
 
     def _matrix_of(self, scenario: Scenario) -> Matrix:
         if scenario not in self._matrices:
-            # Of other scenarios only proofs count: one course is the example.
+            # Another scenario confirms a cell of the first, or shows what more nodes change: one course is an example.
             effort = self._effort._replace(runs=1) if self._matrices else self._effort
             self._matrices[scenario] = Matrix(self._prepared(simulated_set_of(scenario)), effort)
         return self._matrices[scenario]

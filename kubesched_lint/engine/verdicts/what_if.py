@@ -224,9 +224,6 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
         makes_more = cell.event in ("rollout", "hpa-max") or scaled_to(cell.event) is not None
         return cell.verdict == BAD and not makes_more
 
-    def is_of_the_set() -> bool:
-        return refusing is not None and isinstance(refusing.source, Manifest)
-
     def rests_on_new_quota(cell: Cell, scenario: Scenario) -> bool:
         quota = cell.blamed
         if not keeps_what_was_made(cell) or not isinstance(quota, ResourceQuota):
@@ -253,9 +250,7 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     )
     yield unless(
         "what refuses it came later",
-        lambda cell, scenario: (
-            keeps_what_was_made(cell) and refusing is not None and isinstance(refusing.source, Manifest)
-        ),
+        lambda cell, scenario: keeps_what_was_made(cell) and isinstance(getattr(refusing, "source", None), Manifest),
         lambda cell, scenario: in_force(f"{type(refusing).__name__} {refusing.name if refusing else ''}"),
     )
 

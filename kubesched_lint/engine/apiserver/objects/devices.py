@@ -96,16 +96,16 @@ def _claim(value: Value, spec: Value, path: Path) -> Iterator[Cause]:
     requests = [_stored(request, is_flat) for request in devices.get("requests", ())]
     names = {r.get("name", ""): {s.get("name", "") for s in r.get("firstAvailable", ())} for r in requests}
 
-    def reference(name: str, path: Path) -> Iterator[Cause]:
-        yield from _reference(name, path, names)
+    def reference(name: str, place: Path) -> Iterator[Cause]:
+        yield from _reference(name, place, names)
 
-    def constraint(value: Value, path: Path) -> Iterator[Cause]:
-        yield from listed(value.get("requests", ()), (*path, "requests"), reference, key=str)
-        yield from _constraint(value, path)
+    def constraint(item: Value, place: Path) -> Iterator[Cause]:
+        yield from listed(item.get("requests", ()), (*place, "requests"), reference, key=str)
+        yield from _constraint(item, place)
 
-    def configuration(value: Value, path: Path) -> Iterator[Cause]:
-        yield from listed(value.get("requests", ()), (*path, "requests"), reference, key=str)
-        yield from _configuration(value, path)
+    def configuration(item: Value, place: Path) -> Iterator[Cause]:
+        yield from listed(item.get("requests", ()), (*place, "requests"), reference, key=str)
+        yield from _configuration(item, place)
 
     for cause in listed(requests, (*at, "requests"), _request, key=_name):
         yield _as_written(cause) if is_flat else cause

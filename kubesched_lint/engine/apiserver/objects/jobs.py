@@ -105,9 +105,9 @@ def _uid(meta: Value) -> str:
     return meta.get("uid") or _UID
 
 
-def _generated_selector(meta: Value, spec: Value, value: Value) -> Iterator[Cause]:
+def _generated_selector(meta: Value, spec: Value, labelled: Value) -> Iterator[Cause]:
     """Yield the causes of ``validateGeneratedSelector``: a manifest must not change the generated labels."""
-    labels, field = value["metadata"]["labels"], "spec.template.metadata.labels"
+    labels, field = labelled["metadata"]["labels"], "spec.template.metadata.labels"
     name, uid = meta.get("name", ""), _uid(meta)
     expected = dict(zip((*_UID_LABELS, *_NAME_LABELS), (uid, uid, name, name), strict=True))
     for key, wanted in expected.items():
@@ -125,7 +125,7 @@ def _generated_selector(meta: Value, spec: Value, value: Value) -> Iterator[Caus
         yield invalid(("spec", "selector"), selector_value(selector), "`selector` not auto-generated")
 
 
-def _selector(spec: Value, value: Value) -> Iterator[Cause]:
+def _selector(spec: Value, labelled: Value) -> Iterator[Cause]:
     """Yield the causes of ``ValidateJobSpec``.
 
     The generated selector, merged with the written one, matches the template.
@@ -134,17 +134,17 @@ def _selector(spec: Value, value: Value) -> Iterator[Cause]:
     if selector is None:
         if spec.get("manualSelector"):
             yield required(("spec", "selector"))
-            yield from mismatch(value, False)
+            yield from mismatch(labelled, False)
         return
     yield from label_selector(selector, ("spec", "selector"))
     try:
-        yield from mismatch(value, selects(selector, value.get("metadata", {}).get("labels", {})))
+        yield from mismatch(labelled, selects(selector, labelled.get("metadata", {}).get("labels", {})))
     except UnusableSelectorError:
         pass
 
 
-def job_spec(spec: Value, value: Value, path: Path) -> Iterator[Cause]:
-    """Yield the causes of ``validateJobSpec``; ``found`` is the template after labelling."""
+def job_spec(spec: Value, labelled: Value, path: Path) -> Iterator[Cause]:
+    """Yield the causes of ``validateJobSpec``; ``labelled`` is the template after labelling."""
     for name in _NUMBERS:
         yield from not_negative(spec, name, path=path)
     if "maxFailedIndexes" in spec and "backoffLimitPerIndex" not in spec:
@@ -164,7 +164,7 @@ def job_spec(spec: Value, value: Value, path: Path) -> Iterator[Cause]:
     if "successPolicy" in spec:
         yield from _success_policy(spec, mode, (*path, "successPolicy"))
     yield from _replacement_policy(spec, (*path, "podReplacementPolicy"))
-    yield from template(value, (*path, "template"))
+    yield from template(labelled, (*path, "template"))
     yield from _restart_policy(spec, (*path, "template", "spec", "restartPolicy"))
 
 

@@ -164,7 +164,7 @@ class SimulatedSet(Struct, frozen=True, dict=True):
         return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
 
     def _sharing(self, part: SimulatedSet, **own: object) -> SimulatedSet:
-        """Return ``found``, a set on the same nodes, with what these two share."""
+        """Return ``part``, a set on the same nodes, with what these two share."""
         shared = {"index": self.index, "cluster": self.cluster, "rooms": self.rooms, "admission": self.admission}
         part.__dict__.update(shared | own)
         return part

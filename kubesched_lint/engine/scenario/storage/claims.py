@@ -21,7 +21,7 @@ from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_s
 from kubesched_lint.engine.scenario.storage.claim_names import all_claims, claim_named, known_ordinals
 from kubesched_lint.engine.scenario.storage.volume_places import classes_of, volumes_of
 from kubesched_lint.engine.scheduler.binding import MADE_AT_ONCE, candidates, settle
-from kubesched_lint.engine.scheduler.plugins import volume_binding, volume_zone
+from kubesched_lint.engine.scheduler.framework import reaching_volumes
 from kubesched_lint.engine.scheduler.plugins.volume_binding import (
     BIND_CONFLICT,
     NO_PROVISIONER,
@@ -100,11 +100,7 @@ def nodes_of_volume(it: Member, volume: Volume, among: NodeSet | None = None) ->
     They are among the usable ones, or ``among`` others.
     """
     alone = replace(it.pod, volumes=(volume,))
-    found = it.usable if among is None else among
-    for plugin in (volume_binding, volume_zone):
-        for rejection in plugin.reject(alone, storage_state(it.scenario), found):
-            found &= ~rejection.nodes
-    return found
+    return reaching_volumes(alone, storage_state(it.scenario), it.usable if among is None else among)
 
 
 class OutOfReach(NamedTuple):

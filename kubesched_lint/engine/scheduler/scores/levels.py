@@ -107,18 +107,18 @@ def highest(parts: Sequence[Levels], nodes: NodeSet) -> tuple[int, NodeSet]:
     best: int | None = None
     winners = EMPTY
 
-    def descend(depth: int, total: int, nodes: NodeSet) -> None:
+    def descend(depth: int, total: int, left: NodeSet) -> None:
         nonlocal best, winners
         if depth == len(ranked):
             if best is None or total > best:
-                best, winners = total, nodes
+                best, winners = total, left
             else:
-                winners |= nodes
+                winners |= left
             return
         for value, members in ranked[depth]:
             if best is not None and total + value + reach[depth + 1] < best:
                 return
-            both = nodes & members
+            both = left & members
             if both:
                 descend(depth + 1, total + value, both)
 

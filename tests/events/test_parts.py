@@ -17,7 +17,7 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
@@ -176,6 +176,41 @@ def _pressed_before(cluster: tuple[Node, ...], priority: int) -> SimulatedSet:
     new, web = _sized("new", 1, priority=priority), _sized("web", 6)
     running = {1: tuple(BoundPod(f"web-{i}", f"n{i % 3}", web.pod) for i in range(6))}
     return SimulatedSet(cluster, Inventory(), (new, web), running=running, changes={1: False})
+
+
+def _spread_beside(strong: int) -> SimulatedSet:
+    """A pod in each of three zones, which spread strictly; what else runs fits nowhere else. ``strong``: its rank."""
+    cluster = tuple(
+        Node(f"{z}{i}", {HOSTNAME: f"{z}{i}", ZONE: z}, allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 110})
+        for z in "abc"
+        for i in range(2)
+    )
+    own = Selector((Requirement("app", "In", ("web",)),))
+    web = Pod(
+        "default", {"app": "web"}, requests={"cpu": 500}, spread=(SpreadConstraint(1, ZONE, "DoNotSchedule", own),)
+    )
+    rest = Pod("default", {"app": "rest"}, requests={"cpu": 1500}, priority=strong)
+    runs = {
+        0: tuple(BoundPod(f"web-{z}", f"{z}0", web) for z in "abc"),
+        1: tuple(BoundPod(f"rest-{n.name}-{i}", n.name, rest) for n in cluster for i in range(2)),
+    }
+    workloads = (
+        Workload("Deployment", "default", "web", web, replicas=3),
+        Workload("Deployment", "default", "rest", rest, replicas=12),
+    )
+    return SimulatedSet(cluster, Inventory(), workloads, running=runs, changes={0: False, 1: False})
+
+
+def test_a_spread_leads_to_the_zone_that_lost_a_pod() -> None:
+    """The other two zones hold one pod each, and no zone with more than the least may get the next one."""
+    for event in ("node-loss", "node-unreachable", "drain"):
+        assert Counting(_spread_beside(0)).bounds(event, (0, 1), 0).is_fine, event
+    assert not Counting(_spread_beside(0)).bounds("zone-loss", (0, 1), 1).is_fine
+
+
+def test_pods_that_may_be_preempted_hold_no_zone() -> None:
+    """A strong pod may drive the pod of another zone out, so that the spread may lead to any of them."""
+    assert not Counting(_spread_beside(5)).bounds("node-loss", (0, 1), 0).is_fine
 
 
 def test_a_workload_without_pods_leaves_nobody_out() -> None:

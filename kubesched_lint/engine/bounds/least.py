@@ -38,6 +38,7 @@ from kubesched_lint.engine.events.start.revisions import reaches_old, repels_old
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_neighbours
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind
+from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
@@ -250,6 +251,8 @@ def _own_in_fewest(
     if short:
         return dict.fromkeys(counting, min(own, max(own // whole, constraint.max_skew - 1)))
     groups = [] if selector.is_empty else list(others.selected_by(simulated, selector, member.pod.namespace))
+    if len(groups) < _of_any_revision(member, constraint):
+        return dict.fromkeys(counting, own)  # it may count pods that run, and whose hash nobody knows here
     total = own + sum(len(group.bound) + group.elsewhere for group in groups)
     total += sum(rival.count for rival in counted(member, constraint))
     moves = ask.meanwhile.lost or ask.fewer or simulated.to_be_deleted
@@ -258,6 +261,15 @@ def _own_in_fewest(
     stay = counted_pods(held, constraint.topology_key, among, simulated.index)
     level = _water_level([stay.get(value, 0) for value in counting], total)
     return {value: min(own, level - stay.get(value, 0)) for value in counting if stay.get(value, 0) <= level}
+
+
+def _of_any_revision(member: SimulatedMember, constraint: SpreadConstraint) -> int:
+    """Return how many groups of pods of others a spread would count if matchLabelKeys left no revision out."""
+    selector, keys = constraint.selector, constraint.match_label_keys
+    if selector is None or not keys:
+        return 0
+    loose = Selector(tuple(r for r in selector.requirements if r.key not in keys))
+    return 0 if loose.is_empty else sum(1 for _ in others.selected_by(member.set, loose, member.pod.namespace))
 
 
 def _water_level(held: Sequence[int], total: int) -> int:

@@ -17,7 +17,7 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
@@ -206,6 +206,32 @@ def test_a_spread_leads_to_the_zone_that_lost_a_pod() -> None:
     for event in ("node-loss", "node-unreachable", "drain"):
         assert Counting(_spread_beside(0)).bounds(event, (0, 1), 0).is_fine, event
     assert not Counting(_spread_beside(0)).bounds("zone-loss", (0, 1), 1).is_fine
+
+
+def test_an_unreachable_zone_holds_pods_that_run_at_max_skew() -> None:
+    """Each zone has one pod. Whichever is unreachable counts as empty, and the others get no second one."""
+    sets = _spread_beside(0)
+    bounds = Counting(sets).bounds("zone-unreachable", (0, 1), 0)
+    assert bounds.is_bad
+    assert bounds.most.pods == 2
+    assert not Counting(sets).bounds("zone-loss", (0, 1), 0).is_bad
+    assert not Counting(sets).bounds("node-unreachable", (0, 1), 0).is_bad
+    gone = tuple(bound for bound in sets.running[0] if bound.node != "c0")
+    moved = replace(sets, running={**sets.running, 0: (*gone, replace(gone[0], name="web-c", node="a1"))})
+    assert not Counting(moved).bounds("zone-unreachable", (0, 1), 0).is_bad, "zone c has none of its pods"
+    loose = replace(sets.workloads[0], pod=replace(sets.workloads[0].pod, tolerations=(Toleration(operator="Exists"),)))
+    stays = replace(sets, workloads=(loose, sets.workloads[1]))
+    assert not Counting(stays).bounds("zone-unreachable", (0, 1), 0).is_bad, "nobody evicts its pods"
+
+
+def test_a_stateful_set_that_runs_in_every_zone_lacks_a_pod_while_one_is_unreachable() -> None:
+    sets = _spread_beside(0)
+    free = replace(sets.workloads[0], kind="StatefulSet", pod=replace(sets.workloads[0].pod, spread=()))
+    runs = {**sets.running, 0: tuple(replace(bound, pod=free.pod) for bound in sets.running[0])}
+    stateful = replace(sets, workloads=(free, sets.workloads[1]), running=runs)
+    bounds = Counting(stateful).bounds("zone-unreachable", (0, 1), 0)
+    assert (bounds.is_bad, bounds.most.pods) == (True, 2)
+    assert not Counting(stateful).bounds("node-unreachable", (0, 1), 0).is_bad, "other nodes have none of its pods"
 
 
 def test_pods_that_may_be_preempted_hold_no_zone() -> None:

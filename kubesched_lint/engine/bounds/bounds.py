@@ -204,7 +204,7 @@ def _spread_ceiling(
     pod, selector = member.pod, constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    counted = _counted(member, constraint)
+    counted = counted_of_others(member, constraint)
     if counted is None or (not meanwhile.others_stay and (counted.there or counted.coming)):
         return None
     bound = spread_bound(member, constraint, room, most, meanwhile.lost, counted)
@@ -240,7 +240,7 @@ def spread_bound(
     return known[key]
 
 
-def _counted(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCounted | None:
+def counted_of_others(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCounted | None:
     """Return the pods outside the set that a constraint counts; None if it counts other workloads of the set."""
     simulated = member.set
     selector, namespace = constraint.selector, member.pod.namespace

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hypothesis import assume
 from msgspec.structs import replace
 
+from kubesched_lint.engine.bounds import counted as counting
 from kubesched_lint.engine.bounds import parts
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
@@ -178,8 +179,8 @@ def _pressed_before(cluster: tuple[Node, ...], priority: int) -> SimulatedSet:
     return SimulatedSet(cluster, Inventory(), (new, web), running=running, changes={1: False})
 
 
-def _spread_beside(strong: int) -> SimulatedSet:
-    """A pod in each of three zones, which spread strictly; what else runs fits nowhere else. ``strong``: its rank."""
+def _spread_beside_others() -> SimulatedSet:
+    """A pod in each of three zones, which spread strictly; what else runs fits nowhere else."""
     cluster = tuple(
         Node(f"{z}{i}", {HOSTNAME: f"{z}{i}", ZONE: z}, allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 110})
         for z in "abc"
@@ -189,7 +190,7 @@ def _spread_beside(strong: int) -> SimulatedSet:
     web = Pod(
         "default", {"app": "web"}, requests={"cpu": 500}, spread=(SpreadConstraint(1, ZONE, "DoNotSchedule", own),)
     )
-    rest = Pod("default", {"app": "rest"}, requests={"cpu": 1500}, priority=strong)
+    rest = Pod("default", {"app": "rest"}, requests={"cpu": 1500})
     runs = {
         0: tuple(BoundPod(f"web-{z}", f"{z}0", web) for z in "abc"),
         1: tuple(BoundPod(f"rest-{n.name}-{i}", n.name, rest) for n in cluster for i in range(2)),
@@ -204,13 +205,13 @@ def _spread_beside(strong: int) -> SimulatedSet:
 def test_a_spread_leads_to_the_zone_that_lost_a_pod() -> None:
     """The other two zones hold one pod each, and no zone with more than the least may get the next one."""
     for event in ("node-loss", "node-unreachable", "drain"):
-        assert Counting(_spread_beside(0)).bounds(event, (0, 1), 0).is_fine, event
-    assert not Counting(_spread_beside(0)).bounds("zone-loss", (0, 1), 1).is_fine
+        assert Counting(_spread_beside_others()).bounds(event, (0, 1), 0).is_fine, event
+    assert not Counting(_spread_beside_others()).bounds("zone-loss", (0, 1), 1).is_fine
 
 
 def test_an_unreachable_zone_holds_pods_that_run_at_max_skew() -> None:
     """Each zone has one pod. Whichever is unreachable counts as empty, and the others get no second one."""
-    sets = _spread_beside(0)
+    sets = _spread_beside_others()
     bounds = Counting(sets).bounds("zone-unreachable", (0, 1), 0)
     assert bounds.is_bad
     assert bounds.most.pods == 2
@@ -225,7 +226,7 @@ def test_an_unreachable_zone_holds_pods_that_run_at_max_skew() -> None:
 
 
 def test_a_stateful_set_that_runs_in_every_zone_lacks_a_pod_while_one_is_unreachable() -> None:
-    sets = _spread_beside(0)
+    sets = _spread_beside_others()
     free = replace(sets.workloads[0], kind="StatefulSet", pod=replace(sets.workloads[0].pod, spread=()))
     runs = {**sets.running, 0: tuple(replace(bound, pod=free.pod) for bound in sets.running[0])}
     stateful = replace(sets, workloads=(free, sets.workloads[1]), running=runs)
@@ -234,9 +235,36 @@ def test_a_stateful_set_that_runs_in_every_zone_lacks_a_pod_while_one_is_unreach
     assert not Counting(stateful).bounds("node-unreachable", (0, 1), 0).is_bad, "other nodes have none of its pods"
 
 
-def test_pods_that_may_be_preempted_hold_no_zone() -> None:
-    """A strong pod may drive the pod of another zone out, so that the spread may lead to any of them."""
-    assert not Counting(_spread_beside(5)).bounds("node-loss", (0, 1), 0).is_fine
+def test_pods_of_others_that_may_be_preempted_hold_no_zone() -> None:
+    """Zones b and c are full and hold pods that the spread counts; only zone a may have the fewest."""
+    names = [f"{z}{i}" for z in "abc" for i in range(2)]
+    cluster = tuple(
+        Node(n, {HOSTNAME: n, ZONE: n[0]}, allocatable={"cpu": 2000, "memory": 8 << 30, "pods": 110}) for n in names
+    )
+    team = Selector((Requirement("team", "In", ("x",)),))
+    spread = (SpreadConstraint(1, ZONE, "DoNotSchedule", team),)
+    web = Pod("default", {"app": "web", "team": "x"}, requests={"cpu": 500}, spread=spread)
+    counted = Pod("default", {"app": "seen", "team": "x"}, requests={"cpu": 100})
+    full = Pod("default", {"app": "full"}, requests={"cpu": 1900}, priority=9)
+    guests = [BoundPod(f"{p.labels['app']}-{n}", n, p, REPLICA_SET) for n in names[2:] for p in (counted, full)]
+
+    def surely_runs(rank: int) -> bool:
+        workloads = (
+            Workload("Deployment", "default", "web", web, replicas=1),
+            Workload(
+                "Deployment",
+                "default",
+                "other",
+                Pod("default", {"app": "other"}, requests={"cpu": 200}, priority=rank),
+                replicas=1,
+            ),
+        )
+        return counting.count(
+            SimulatedSet(cluster, Inventory(pods=tuple(guests)), workloads).member(0), "deploy"
+        ).is_fine
+
+    assert surely_runs(0)
+    assert not surely_runs(5), "a stronger pod may drive the counted ones out, so that zone b may have the fewest"
 
 
 def test_a_workload_without_pods_leaves_nobody_out() -> None:

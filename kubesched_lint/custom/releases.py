@@ -23,8 +23,9 @@ from kubesched_lint.engine.model.workload import Custom, Workload
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.charts.lock import Pinned, are_versions, is_one_version, pinned
-from kubesched_lint.sources.charts.rendering import Asked, Made, given_values
+from kubesched_lint.sources.charts.rendering import Asked, given_values
 from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
 from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.loader import documents_of

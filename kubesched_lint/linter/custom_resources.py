@@ -12,7 +12,8 @@ from kubesched_lint.custom.releases import DefaultValues, MadeOf, ReleaseObject,
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.charts.lock import LockError
-from kubesched_lint.sources.charts.rendering import Asked, Charts, Made, NoHelmError, default_values
+from kubesched_lint.sources.charts.rendering import Asked, Charts, NoHelmError, default_values
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Document, Unread, print_of
 
 Placed = tuple[int, Document]

@@ -16,6 +16,7 @@ from msgspec import Struct
 from kubesched_lint.sources.charts.folder import archive
 from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, locked_in
 from kubesched_lint.sources.manifests.chart_archive import ArchiveError, ChartFiles, chart_in, subcharts_of
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (
@@ -48,15 +49,6 @@ class Asked(Struct, frozen=True):
     folder: str = ""
     post: str = ""
     """Kustomizations, as a list in JSON, that change what Helm made, one after another; empty for none."""
-
-
-class Made(Struct, frozen=True):
-    """What a release became: the text that Helm wrote; ``why`` if it wrote none, which then says why."""
-
-    text: str = ""
-    why: str = ""
-    is_refused: bool = False
-    """Whether the archive is none that anybody should install."""
 
 
 class Charts(Struct, frozen=True):

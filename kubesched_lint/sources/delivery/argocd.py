@@ -17,7 +17,7 @@ from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.charts.inflating import inflating
 from kubesched_lint.sources.charts.lock import LockError, Pinned
-from kubesched_lint.sources.charts.rendering import Asked, Made, NoHelmError
+from kubesched_lint.sources.charts.rendering import Asked, NoHelmError
 from kubesched_lint.sources.delivery.argocd_charts import CannotRenderError, asked_of, chart_of
 from kubesched_lint.sources.delivery.argocd_objects import (
     APPLICATION,
@@ -31,7 +31,7 @@ from kubesched_lint.sources.delivery.argocd_objects import (
 from kubesched_lint.sources.delivery.flux import Building, Found
 from kubesched_lint.sources.delivery.flux_objects import is_kind, listed, mapping
 from kubesched_lint.sources.manifests.chart_folder import obstacle_in
-from kubesched_lint.sources.manifests.charts import chart_rendering
+from kubesched_lint.sources.manifests.charts import Made, chart_rendering
 from kubesched_lint.sources.manifests.document import CHART, RENDERED, Delivery, Document, Skipped, Written
 from kubesched_lint.sources.manifests.filling import Homing
 from kubesched_lint.sources.manifests.flux import folder_in

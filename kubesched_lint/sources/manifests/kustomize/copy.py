@@ -38,7 +38,7 @@ class KustomizeTree(Struct, dict=True):
     """Real path of a file → the text that the tool reads instead."""
     obstacle: Skipped | InputError | None = None
     is_lacking: bool = False
-    """The obstacle is an entry that names nothing, so that nobody can build it as it is."""
+    """The obstacle is an entry that names nothing, or nothing that may be read: nobody can build it as it is."""
     outside: InputError | None = None
     """The first file that is not in or below the folder of the kustomization that lists it."""
     root: str = ""

@@ -23,6 +23,7 @@ from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_WHOLE
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
@@ -54,8 +55,8 @@ _RESTRICTED = "kubectl kustomize reads such files only with --load-restrictor Lo
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
-Inflate = Callable[[Mapping[str, Any], Callable[[str], bytes | str]], tuple[str, str]]
-"""Returns what an entry of ``helmCharts`` becomes, or why it becomes nothing; reads files by their names in it."""
+Inflate = Callable[[Mapping[str, Any], Callable[[str], bytes | str]], Made]
+"""Returns what an entry of ``helmCharts`` becomes; reads files by their names in it."""
 NONE_GIVEN: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -353,12 +354,15 @@ class _Here:
         names: list[str] = []
         for number, entry in enumerate(value):
             at = (*where, number)
-            text, why = inflate(entry if isinstance(entry, dict) else {}, partial(self._read, where=at))
-            if why:
-                self.skip(f"{CHARTS}, which is not rendered: {why}", at)
+            made = inflate(entry if isinstance(entry, dict) else {}, partial(self._read, where=at))
+            if made.is_refused:
+                self._lack(made.why, "", at)
+                break
+            if made.why:
+                self.skip(f"{CHARTS}, which is not rendered: {made.why}", at)
                 break
             names.append(f"{_CHART}{number}.yaml")
-            self._walk.tree.instead[os.path.join(self._real, names[-1])] = text
+            self._walk.tree.instead[os.path.join(self._real, names[-1])] = made.text
         return names
 
     def _read(self, entry: str, where: Path) -> bytes | str:
@@ -463,7 +467,9 @@ class _Here:
         return os.path.relpath(real, self._real).replace(os.sep, "/")
 
     def _lack(self, words: str, entry: str, where: Path) -> None:
-        """Refuse an entry that names nothing here; another program may still fill in a placeholder."""
+        """Refuse an entry that names nothing here, or nothing that may be read; another program may still fill in a
+        placeholder.
+        """
         tree = self._walk.tree
         tree.is_lacking = tree.is_lacking or (tree.obstacle is None and placeholder(entry) is None)
         self.refuse(words, where)

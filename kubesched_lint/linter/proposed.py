@@ -44,6 +44,8 @@ def _is_written(judged: RuleResult, scenario: Scenario) -> bool:
 
 def _changes_a_file(remedy: Remedy, judged: RuleResult) -> bool:
     source = remedy.source or source_of(judged)
-    if not isinstance(source, Document) or source.filled_in is not None:
+    if not isinstance(source, Document):
         return False
-    return source.rendering is None or in_source(*written(remedy, source)) is not None
+    if source.rendering is None:
+        return not any(source.is_filled_at(change.at) for change in remedy.changes)
+    return in_source(*written(remedy, source)) is not None

@@ -399,6 +399,27 @@ def applied_files(
         yield from applied_set(repository, repository.entry(path), building).files
 
 
+def read_by_others(paths: Iterable[str], store: Store | None = None) -> dict[str, str]:
+    """Return the files that the sets of other entry points of the repositories are made of, each with one of these."""
+    found: dict[str, str] = {}
+    tool = kustomizer()
+    if tool is None:
+        return found
+    for path in paths:
+        repository = repository_of(place_of_entry(path), store)
+        building = Building(repository.root, tool, store)
+        for entry in repository.entries():
+            if os.path.normpath(entry.path) != os.path.normpath(path):
+                files = applied_set(repository, entry, building).files
+                found.update((name, entry.path) for one in files if isinstance(one, InputFile) for name in _names(one))
+    return found
+
+
+def _names(file: InputFile) -> Iterator[str]:
+    """Yield the files of the repository that a file of a set is made of."""
+    yield from [file.path] if file.rendering is None else (one.path for one in file.rendering.files)
+
+
 def _own_file(path: str) -> Iterator[Found]:
     try:
         yield InputFile(path, whole(path, LARGEST), real=os.path.realpath(path), is_named=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -43,6 +44,8 @@ class KustomizeTree(Struct, dict=True):
     """The first file that is not in or below the folder of the kustomization that lists it."""
     root: str = ""
     """If set, Flux builds it: it may list any file below this folder, not only those below its own."""
+    again: Callable[[Mapping[str, bytes]], KustomizeTree | None] | None = None
+    """Return the tree anew with other bytes of some files, by real path; None if nobody can."""
     applied_by: str = ""
     """The Kustomization of Flux whose settings are a part of it; several may apply one folder."""
 

@@ -96,18 +96,24 @@ def tree_of(
         return _broken(walk.tree, found)
     if found.value.get("kind") == "Component":
         return None
+    if not walk.tree.root:
+        walk.tree.again = lambda changed: tree_of(folder, given=changed, inflate=inflate)
     walk.add_components(flux.components(walk.tree.real))
     walk.run()
     return walk.tree
 
 
-def tree_applied(folder: str, root: str, by: Applier, inflate: Inflate | None = None) -> KustomizeTree:
+def tree_applied(
+    folder: str, root: str, by: Applier, inflate: Inflate | None = None, given: Mapping[str, bytes] = NONE_GIVEN
+) -> KustomizeTree:
     """Return the tree of a folder in the repository ``root`` as Flux builds it for a Kustomization.
 
-    Without a kustomization in it, Flux makes one that lists the manifests in and below the folder.
+    Without a kustomization in it, Flux makes one that lists the manifests in and below the folder. ``given`` as in
+    ``tree_of``.
     """
-    walk = _Walk(folder, root, inflate=inflate)
+    walk = _Walk(folder, root, given, inflate)
     walk.tree.applied_by = by.name
+    walk.tree.again = lambda changed: tree_applied(folder, root, by, inflate, changed)
     walk.begin(by)
     walk.run()
     return walk.tree

@@ -95,4 +95,4 @@ def _defaults(one: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
     if kinds.charts is None or isinstance(found, str):
         return ()
     locked = kinds.charts.locked().get(found)
-    return default_values(kinds.charts.folder, locked.sha256) if locked else ()
+    return default_values(kinds.charts.folder, locked.sha256, one.files) if locked else ()

@@ -15,8 +15,9 @@ from msgspec import Struct
 from kubesched_lint.engine.base.places import Location, Path, Span
 from kubesched_lint.files import content_at, is_within, root_of, whole
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.delivery.argocd import ArgoFollowing, Held, addresses_in, held_by
+from kubesched_lint.sources.delivery.argocd import ArgoFollowing
 from kubesched_lint.sources.delivery.argocd_objects import APPLICATION, APPLICATION_SET, IN_CLUSTER
+from kubesched_lint.sources.delivery.argocd_sources import Held, addresses_in, held_by
 from kubesched_lint.sources.delivery.flux import Building, Following, Found, kustomization_of
 from kubesched_lint.sources.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, mapping
 from kubesched_lint.sources.manifests.document import Document

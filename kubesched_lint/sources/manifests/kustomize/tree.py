@@ -69,14 +69,17 @@ class _Kustomization(Struct, frozen=True):
 
 
 class Applier(Struct, frozen=True):
-    """A Kustomization of Flux: ``change`` adds its settings to the kustomization in its folder.
+    """A Kustomization of Flux, or an Application of Argo CD: ``change`` adds its settings to the kustomization in its
+    folder, whose real path it gets, too.
 
-    ``named_at`` is the place that names the folder.
+    ``named_at`` is the place that names the folder. ``is_flux``: a folder without a kustomization gets one, an empty
+    one is no error, charts are not inflated, and links are not there.
     """
 
     name: str
-    change: Callable[[dict[str, Any]], dict[str, Any]]
+    change: Callable[[dict[str, Any], str], dict[str, Any]]
     named_at: Location
+    is_flux: bool = True
 
 
 def tree_of(
@@ -112,13 +115,14 @@ def tree_applied(
     ``tree_of``.
     """
     walk = _Walk(folder, root, given, inflate)
-    walk.tree.applied_by = by.name
+    walk.tree.applied_by, walk.is_flux = by.name, by.is_flux
     walk.tree.again = lambda changed: tree_applied(folder, root, by, inflate, changed)
     walk.begin(by)
     walk.run()
     return walk.tree
 
 
+_HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 _NO_MANIFESTS = frozenset({".git", ".github", ".circleci", ".gitlab-ci.yml", ".sops.yaml", ".flux.yaml"})
 """Names that Flux's source-controller leaves out."""
 
@@ -172,6 +176,7 @@ class _Walk:
     ) -> None:
         self._given = given
         self.inflate = inflate
+        self.is_flux = False
         self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._visited: set[tuple[str, Shape]] = set()
@@ -228,8 +233,12 @@ class _Walk:
         """Put the settings of Flux into the walk's own kustomization, or into the one that Flux makes."""
         real = self.tree.real
         known = self.kustomization(real)
-        if isinstance(known, str) and known != _NONE:
+        if isinstance(known, str) and _EMPTY in known and by.is_flux:
             path = _kustomizations(real)[0]
+            data = self.content(path)
+            known = _Kustomization(path, data if isinstance(data, bytes) else b"", dict(_HEAD))
+        if isinstance(known, str) and (known != _NONE or not by.is_flux):
+            path = next(iter(_kustomizations(real)), os.path.join(real, KUSTOMIZATIONS[0]))
             self.tree.kustomizations = {path: b""}
             self.tree.obstacle = InputError(shown(path, self.tree.folder), f"its folder {known}", 1, 1)
             return
@@ -237,11 +246,14 @@ class _Walk:
             data = self.content(os.path.realpath(by.named_at.path))
             listed = list(islice(_listed_by_flux(real), MOST_FILES + 1))
             path = os.path.join(real, KUSTOMIZATIONS[0])
-            value = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": listed}
+            value = {**_HEAD, "resources": listed}
             known = _Kustomization(path, data if isinstance(data, bytes) else b"", value, by.named_at)
             if len(listed) > MOST_FILES:
                 _Here(self, known, real).refuse(f"more than {MOST_FILES:,} files", ())
-        self._found[real] = replace(known, value=by.change(known.value))
+        value = by.change(known.value, real)
+        if by.is_flux and not value.get("resources"):  # without anything else, kubectl would call it empty
+            value = {**{key: one for key, one in value.items() if one != []}, "buildMetadata": ["originAnnotations"]}
+        self._found[real] = replace(known, value=value)
 
     def add_components(self, folders: Iterable[str]) -> None:
         """List further components in the walk's own kustomization, behind those that it lists: as Flux does."""
@@ -354,7 +366,9 @@ class _Here:
     def charts(self, value: Any, where: Path) -> list[str]:
         inflate = self._walk.inflate
         if inflate is None or not isinstance(value, list):
-            if value:
+            if value and self._walk.is_flux:
+                self.refuse(f"{CHARTS}, which Flux does not", where)
+            elif value:
                 self.skip(CHARTS, where)
             return []
         names: list[str] = []
@@ -442,7 +456,11 @@ class _Here:
         if self._walk.tree.root and self._climbs_out(entry):
             self._lack(f"{_short(entry)} is outside the repository, and is not read", entry, where)
             return None
-        return os.path.normpath(os.path.join(self._real, entry))
+        path = os.path.normpath(os.path.join(self._real, entry))
+        if self._walk.is_flux and os.path.lexists(path) and os.path.realpath(path) != path:
+            self._lack(f"{_short(entry)} is a link, which Flux leaves out of what it fetches", entry, where)
+            return None
+        return path
 
     def _climbs_out(self, entry: str) -> bool:
         """Return whether a step of the path is outside the repository: without the load restrictor, the tool would

@@ -100,7 +100,7 @@ def tree_of(
     if found.value.get("kind") == "Component":
         return None
     if not walk.tree.root:
-        walk.tree.again = lambda changed: tree_of(folder, given=changed, inflate=inflate)
+        walk.tree.again = partial(tree_of, folder, NO_FLUX, inflate=inflate)
     walk.add_components(flux.components(walk.tree.real))
     walk.run()
     return walk.tree
@@ -116,7 +116,7 @@ def tree_applied(
     """
     walk = _Walk(folder, root, given, inflate)
     walk.tree.applied_by, walk.is_flux = by.name, by.is_flux
-    walk.tree.again = lambda changed: tree_applied(folder, root, by, inflate, changed)
+    walk.tree.again = partial(tree_applied, folder, root, by, inflate)
     walk.begin(by)
     walk.run()
     return walk.tree

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
@@ -92,10 +93,9 @@ class ReleaseObject(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The name that helm-controller gives the release."""
-        if self.spec.get("releaseName"):
-            return str(self.spec["releaseName"])
         target = self.spec.get("targetNamespace")
-        return f"{target}-{self.document.name}" if target else self.document.name
+        composed = f"{target}-{self.document.name}" if target else self.document.name
+        return _shortened(str(self.spec.get("releaseName") or composed))
 
     @property
     def values(self) -> Values:
@@ -244,6 +244,11 @@ def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> t
         whys = (*doubts, *(f"values.{at} is a template of the chart" for at in each.open))
         made.append(_decoded(one, _standing_for(one, each.value, tuple(each.moves.values())), whys))
     return replace(release, why=why), MadeOf(tuple(made))
+
+
+def _shortened(name: str) -> str:
+    """Return a name that Helm accepts, as helm-controller's ``ShortenName`` does: 53 characters, a hash at the end."""
+    return name if len(name) <= 53 else f"{name[:40]}-{sha256(name.encode()).hexdigest()[:12]}"
 
 
 def _named(version: str) -> str:

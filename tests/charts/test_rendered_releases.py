@@ -268,6 +268,42 @@ def test_post_renderers_change_what_helm_made(repository: Repository) -> None:
     assert reason.startswith("web 1.2.3: kubectl kustomize: ")
 
 
+@needs_helm
+@pytest.mark.parametrize(
+    ("text", "more", "expected"),
+    [
+        ("7", "targetPath: replicaCount", 7),
+        ("low", "targetPath: front.priorityClassName", 3),
+        ("replicaCount: 8", "", 8),
+        ("a,b=c", "targetPath: front.priorityClassName", None),
+        ("a,b", "targetPath: front.priorityClassName, literal: true", 3),
+        ("'low'", "targetPath: front.priorityClassName", 3),
+        ("7", "targetPath: 'a[0]'", None),
+    ],
+)
+def test_a_value_of_a_config_map_is_set_at_its_path(
+    repository: Repository, text: str, more: str, expected: int | None
+) -> None:
+    repository.locks(packed(WEB))
+    given = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "v", "namespace": "shop"},
+        "data": {"k": text},
+    }
+    source = f"  valuesFrom: [{{kind: ConfigMap, name: v, valuesKey: k{', ' * bool(more)}{more}}}]\n  values:\n"
+    release = RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", source)
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    kinds = Kinds(reads_named=True, charts=charts)
+    file = InputFile("a.yaml", f"{release}---\n{yaml.safe_dump(given)}".encode())
+    found = manifest_set(entries_of([file], kinds), "default", kinds=kinds)
+    (workload,), (its,) = found.inventory.workloads, found.releases
+    assert its.why == ("values of ConfigMap v are not known" if expected is None else "")
+    assert workload.replicas == (expected or 3)
+    if "priorityClassName" in more and expected:
+        assert workload.pod.priority_class == text.strip("'")
+
+
 PROD = "replicaCount: 5\nnodeSelector: {disk: none}\nfront: {priorityClassName: prod}\n"
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.files import whole
 from kubesched_lint.sources.charts.lock import Pinned, are_versions, pinned
+from kubesched_lint.sources.charts.parameters import values_set
 from kubesched_lint.sources.charts.rendering import Asked, ChartFile, given_values
 from kubesched_lint.sources.delivery.argocd_objects import Application, is_open
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
@@ -16,8 +16,6 @@ from kubesched_lint.sources.manifests.inputs import LARGEST
 from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.walking import why_unreadable
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
-_WORDS = {"true": True, "false": False, "null": None}
 _OTHERS = ("fileParameters", "kubeVersion", "apiVersions", "skipTests")
 """Settings that would change what is rendered."""
 
@@ -119,12 +117,7 @@ def _of_file(
 def _parameter(parameter: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values that a parameter sets, as far as it is written plainly."""
     name, text = str(parameter.get("name") or ""), str(parameter.get("value") or "")
-    if not name or any(sign in name for sign in "[]{}\\,=") or any(sign in text for sign in "{}\\,"):
+    found = values_set(name, text, is_text=bool(parameter.get("forceString")))
+    if found is None:
         raise CannotRenderError(f"the parameter {name} is not read")
-    value: Any = text
-    if not parameter.get("forceString"):
-        value = _WORDS[text] if text in _WORDS else int(text) if _NUMBER.fullmatch(text) else text
-    for step in reversed(name.split(".")):
-        value = {step: value}
-    found: Mapping[str, Any] = value
     return found

@@ -462,6 +462,17 @@ def test_discover_prints_and_writes_targets(two: Path) -> None:
     assert (two / "kubesched.toml").read_text().startswith(written)
 
 
+def test_target_takes_the_names_of_the_sets(two: Path) -> None:
+    words = ("-c", "cluster.yaml", "--no-config")
+    assert called("lint", "--target", "prod", *words, cwd=two).returncode == 1
+    assert called("lint", "--target", "test", *words, cwd=two).returncode == 0
+    assert called("simulate", "--target", "test", *words, cwd=two).returncode == 0
+    done = called("lint", "--target", "dev", *words, cwd=two)
+    assert (done.returncode, "no target is called 'dev'; there are prod, test" in done.stderr) == (2, True)
+    done = called("lint", "--fix", *words, cwd=two)
+    assert (done.returncode, "name one with --target" in done.stderr) == (2, True)
+
+
 def test_other_commands_take_the_sets(two: Path) -> None:
     done = called("simulate", "-c", "cluster.yaml", "--no-config", cwd=two)
     assert (done.returncode, "web" in done.stdout, "unused" in done.stdout) == (1, True, False)

@@ -12,6 +12,7 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.filling import Filling
 
 
 def proposed(judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
@@ -47,5 +48,5 @@ def _changes_a_file(remedy: Remedy, judged: RuleResult) -> bool:
     if not isinstance(source, Document):
         return False
     if source.rendering is None:
-        return not any(source.is_filled_at(change.at) for change in remedy.changes)
+        return source.filled_in is None or not isinstance(source.filled_in.by, Filling)  # as Workspace.open
     return in_source(*written(remedy, source)) is not None

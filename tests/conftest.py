@@ -49,6 +49,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    from tests import share
+
+    share.is_part = "not thorough" in config.option.markexpr
+
+
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     output = getattr(items[0].config, "workeroutput", None) if items else None
     if output is not None:

@@ -342,7 +342,7 @@ def test_rows_of_an_empty_plan_are_none() -> None:
 
 
 def test_json_has_the_first_line(repo: Path) -> None:
-    value = found(planned_there(repo, "--events", "rollout", "--format", "json"))
+    value = found(planned_there(repo, "--format", "json"))
     assert value["result"].startswith("after this change a later rollout cannot end")
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")

@@ -78,7 +78,7 @@ def test_what_any_rule_proves_of_a_made_set_the_matrix_does_not_call_fine(cluste
 PARTS = 4
 
 
-@pytest.mark.parametrize("part", first(2, range(PARTS)))
+@pytest.mark.parametrize("part", first(1, range(PARTS)))
 def test_every_example_of_every_card_is_simulated_and_no_proof_about_it_is_contradicted(part):
     """Every shape that a card thought of: nothing may end in a traceback, and bad cells have their evidence."""
     total = 0

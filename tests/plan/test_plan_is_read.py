@@ -383,7 +383,7 @@ def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:
     """Its files are in a copy, which the search for an edit reads again."""
     repo = company(tmp_path / "company")
     git(repo, "commit", "-q", "-a", "-m", "feature")
-    value = found(called("plan", "main~1..main", ".", "--events", "rollout", "--format", "json", cwd=repo))
+    value = found(called("plan", "main~1..main", "platform", "--events", "rollout", "--format", "json", cwd=repo))
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
 

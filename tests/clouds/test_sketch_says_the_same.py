@@ -18,7 +18,7 @@ from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from scripts.cloud_fixtures import FOLDER
 from tests.clouds.cloud_worlds import CLOUDS, cluster_of, templates, text_for
-from tests.share import every
+from tests.share import every, first
 
 FIXTURES = FOLDER.parent
 EXACT, SHORT = Style(exact=True, node_groups="complete"), Style(node_groups="complete")
@@ -75,7 +75,7 @@ def by_nodes(cloud: str) -> Found:
     return [one for texts in cases(cloud) for one in found(texts, cluster_of(cloud, "complete"))]
 
 
-@pytest.mark.parametrize(("cloud", "style"), every(11, product(CLOUDS, STYLES)))
+@pytest.mark.parametrize(("cloud", "style"), first(1, product(CLOUDS, STYLES)))
 def test_the_sketch_of_a_cloud_finds_the_same(cloud: str, style: str) -> None:
     sketch = sketched(cluster_of(cloud, "complete"), STYLES[style])
     again = [one for texts in cases(cloud) for one in found(texts, sketch)]

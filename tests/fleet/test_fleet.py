@@ -201,6 +201,7 @@ def dask() -> Iterator[Any]:
         yield cluster
 
 
+@pytest.mark.thorough
 def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
     dask: Any, folder: Path, alone: list[tuple[str, Report]]
 ) -> None:

@@ -24,7 +24,7 @@ def _as_users_run_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attempts, "raising", False)  # other tests look for proofs that a run refutes
 
 
-@pytest.mark.parametrize(("name", "number"), every(5, product(OTHERS, range(SETS))))
+@pytest.mark.parametrize(("name", "number"), every(7, product(OTHERS, range(SETS))))
 def test_no_command_breaks_on_garbage(name: str, number: int) -> None:
     try_set(number * len(OTHERS) + OTHERS.index(name))
 

@@ -74,8 +74,8 @@ def _of_effort() -> Iterator[Break]:
 
 @cache
 def _some() -> tuple[Scene, ...]:
-    ordinary = (company(seed, "full", 4) for seed in SEEDS)
-    return (*ordinary, *scenes.of_company(), *map(scenes.of_scenario, some(SCENARIOS)))
+    ordinary = (company(seed, "full", 4) for seed in some(SEEDS))
+    return (*ordinary, *some(scenes.of_company()), *map(scenes.of_scenario, some(SCENARIOS)))
 
 
 _OF = {2: _of_premises, 4: _of_facts, 6: _of_strangers, 7: _of_effort}

@@ -32,7 +32,7 @@ NOWHERE = (780007,)
 """Worlds that showed a wrong answer."""
 
 
-@pytest.mark.parametrize("start", first(2, range(0, known.SEEDS, BLOCK)))
+@pytest.mark.parametrize("start", first(1, range(0, known.SEEDS, BLOCK)))
 def test_what_is_said_of_a_world_is_not_contradicted(start: int) -> None:
     seeds = range(start, start + BLOCK)
     now = known.found(seeds)

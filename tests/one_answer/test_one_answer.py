@@ -66,7 +66,7 @@ def test_of_an_ordinary_company(seed: int, mistakes: int) -> None:
     assert [one for less, more in less_and_more for one in more_facts_keep_proofs(less, more)] == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", first(1, KINDS[::-1]))
 def test_an_ordinary_company_keeps_what_is_counted(kind: str) -> None:
     assert [one for scene in scenes.of_ordinary(4, kind, 4) for one in counted_bounds_are_kept(scene)] == []
 

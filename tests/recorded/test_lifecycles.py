@@ -28,11 +28,11 @@ other recording takes, branches of bounds, of words of cells and of the choice o
 @pytest.mark.parametrize(
     ("name", "every", "cells"),
     first(
-        3,
+        2,
         [
-            ("lifecycles", 2, 200),
             ("lifecycles-wide", 2, 150),
             ("lifecycles-midrollout", 1, 50),
+            ("lifecycles", 2, 200),
             ("lifecycles-wide-2", 1, 300),
         ],
     ),

@@ -218,6 +218,7 @@ def test_the_company_is_read_on_one_screen(ask: tuple[str, ...], most: int) -> N
     assert re.search(r"^  \S+: .*\(\S+:\d+\)$", re.sub(r"\n {4}", " ", told), re.MULTILINE)
 
 
+@pytest.mark.thorough
 def test_the_matrix_fits_a_terminal_of_80_columns() -> None:
     """Twice the rows with the columns that are left is no matrix; an environment is no workload of its own."""
     ask = ("repo", "--cluster", "repo/cluster/nodes.json", "--no-config")

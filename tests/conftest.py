@@ -56,9 +56,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    output = getattr(items[0].config, "workeroutput", None) if items else None
-    if output is not None:
-        output["deselected"] = output.get("deselected", 0) + len(items)
+    from tests.share import LEFT
+
+    for item in items:
+        item.config.stash.setdefault(LEFT, []).append(item)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    from tests.share import LEFT
+
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["deselected"] = len(session.config.stash.get(LEFT, []))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+LEFT = pytest.StashKey[list[pytest.Item]]()
+"""The tests that a run leaves out."""
 is_part = False
 """Whether this run leaves out what is thorough; tests/conftest.py sets it before it collects."""
 _STEP = 4

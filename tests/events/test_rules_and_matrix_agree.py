@@ -75,7 +75,7 @@ def test_what_any_rule_proves_of_a_made_set_the_matrix_does_not_call_fine(cluste
     assert not wrong
 
 
-PARTS = 4
+PARTS = 8
 
 
 @pytest.mark.parametrize("part", first(1, range(PARTS)))

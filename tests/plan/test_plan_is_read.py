@@ -6,6 +6,8 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -13,7 +15,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from typer.testing import CliRunner
 
+from kubesched_lint.cli import plan as plan_command
+from kubesched_lint.cli.app import app
+from kubesched_lint.cli.targets import Aim
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, Cell, Range
 from kubesched_lint.engine.answers.order import WORSE
@@ -39,13 +45,30 @@ CASE = ROOT / "fixtures/outsiders/one-overlay-only/plan-prod"
 
 
 @pytest.fixture(scope="module")
-def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return company(tmp_path_factory.mktemp("plan") / "company")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The company. Its plan takes seconds, so that all formats and gates print one."""
+    folder = company(tmp_path_factory.mktemp("plan") / "company")
+    plans, judged = dict[Any, Plan](), plan_command._planned
+
+    def once(aim: Aim, asked: Any, sides: Any, rows: int) -> Plan:
+        if Path.cwd() != folder:
+            return judged(aim, asked, sides, rows)
+        key = asked, sides.cluster.path
+        if key not in plans:
+            plans[key] = judged(aim, asked, sides, rows)
+        return plans[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_command, "_planned", once)
+        with chdir(folder):
+            CliRunner().invoke(app, ["plan", "."])  # here, so that each fork has it
+        assert plans
+        yield folder
 
 
 @cache
 def planned_there(repo: Path, *ask: str) -> CompletedProcess[str]:
-    """Return a plan of the company, which takes seconds and which no test changes."""
+    """Return what is printed of the company's plan, which no test changes."""
     return called("plan", ".", *ask, cwd=repo)
 
 
@@ -130,7 +153,7 @@ def test_what_becomes_of_an_unchanged_workload_is_told_once(repo: Path) -> None:
     nodes = json.loads((repo / "cluster/nodes.json").read_text())
     nodes["items"] = [n for n in nodes["items"] if n["metadata"]["labels"].get("pool") != "ingress"]
     (repo.parent / "fewer.json").write_text(json.dumps(nodes))
-    ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json")
+    ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json", "--events", "deploy,rollout")
     text = called("plan", ".", *ask, cwd=repo).stdout
     assert text.count("none of the 7 nodes matches pool=ingress") == 1
     assert "help (nodeselector-matches-nothing): " in text
@@ -319,7 +342,7 @@ def test_rows_of_an_empty_plan_are_none() -> None:
 
 
 def test_json_has_the_first_line(repo: Path) -> None:
-    value = found(planned_there(repo, "--events", "rollout", "--format", "json"))
+    value = found(planned_there(repo, "--format", "json"))
     assert value["result"].startswith("after this change a later rollout cannot end")
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
@@ -360,7 +383,7 @@ def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:
     """Its files are in a copy, which the search for an edit reads again."""
     repo = company(tmp_path / "company")
     git(repo, "commit", "-q", "-a", "-m", "feature")
-    value = found(called("plan", "main~1..main", ".", "--events", "rollout", "--format", "json", cwd=repo))
+    value = found(called("plan", "main~1..main", "platform", "--events", "rollout", "--format", "json", cwd=repo))
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
 

@@ -28,6 +28,7 @@ from kubesched_lint.report.simulation.report import as_html_fragment, as_text
 from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
 from tests.events.simulated import apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal
+from tests.share import first
 
 ROOT = Path(__file__).parents[2]
 COMPANY = ROOT / "fixtures/company"
@@ -194,12 +195,15 @@ def test_a_message_of_the_scheduler_is_never_changed(healthy: SimulationReport) 
 
 @pytest.mark.parametrize(
     ("ask", "most"),
-    [
-        ((), 45),
-        (("--no-config", "--cluster", "cluster/nodes.json"), 45),
-        (("--no-config", "--cluster", "../cluster.json"), 45),
-        (("--cluster", "../cluster.json"), 45),  # eight workloads fail
-    ],
+    first(
+        1,
+        [
+            (("--cluster", "../cluster.json"), 45),  # eight workloads fail
+            ((), 45),
+            (("--no-config", "--cluster", "cluster/nodes.json"), 45),
+            (("--no-config", "--cluster", "../cluster.json"), 45),
+        ],
+    ),
 )
 def test_the_company_is_read_on_one_screen(ask: tuple[str, ...], most: int) -> None:
     lines = lines_on_a_terminal("simulate", *ask, cwd=COMPANY / "repo")
@@ -214,6 +218,7 @@ def test_the_company_is_read_on_one_screen(ask: tuple[str, ...], most: int) -> N
     assert re.search(r"^  \S+: .*\(\S+:\d+\)$", re.sub(r"\n {4}", " ", told), re.MULTILINE)
 
 
+@pytest.mark.thorough
 def test_the_matrix_fits_a_terminal_of_80_columns() -> None:
     """Twice the rows with the columns that are left is no matrix; an environment is no workload of its own."""
     ask = ("repo", "--cluster", "repo/cluster/nodes.json", "--no-config")

@@ -8,7 +8,7 @@ proven. *fails here*: it ends badly with these files and nodes. *may fail*: one 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -59,6 +59,7 @@ _WORDS = {
 _NOT_SHOWN = re.compile(r"( −[\d,]+| \(PDB .*\)|\d+/\d+ by scores)?( \*)?( \?)?$")
 """What the end of a cell's text says and its mark leaves out, or says in another way."""
 _MANY_OK = re.compile(r"^\d+/\d+ ok~?$")
+_COUNTED = re.compile(r"(\d+)/(\d+)")
 
 
 def event_title(event: str) -> str:
@@ -136,3 +137,19 @@ def _either(cell: Cell, text: str) -> str:
     if cell.stuck:
         return "ok/blocked" if cell.event == "drain" else "ok/stuck"
     return f"{cell.bound}/{cell.wanted}"
+
+
+def signs(cells: Iterable[Cell]) -> str:
+    """Return what the marks of the cells mean that no heading explains: ``0/2: 0 of 2 pods run, ~ likely, · n/a``."""
+    parts = list(dict.fromkeys(part for cell in cells for part in mark(cell).removesuffix("!").split()))
+    counted = next(filter(None, map(_COUNTED.fullmatch, sorted(parts, key=len))), None)
+    ends = {end for part in parts for end in part.partition(",")[0].split("/")}
+    meanings = {
+        f"{counted[0]}: {counted[1]} of {counted[2]} pods run" if counted else "": counted,
+        "stuck: never ends": "stuck" in ends,
+        "blocked: by a budget": "blocked" in ends,
+        "~ likely": any(part.endswith("~") for part in parts),
+        f"{UNREACHABLE_MARK} worse if unreachable": UNREACHABLE_MARK in parts,
+        f"{NOT_CONCERNED_MARK} n/a": NOT_CONCERNED_MARK in parts,
+    }
+    return ", ".join(meaning for meaning, occurs in meanings.items() if occurs)

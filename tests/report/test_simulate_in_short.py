@@ -25,7 +25,7 @@ from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation import cell_reasons
 from kubesched_lint.report.simulation.cell_reasons import cause_of
 from kubesched_lint.report.simulation.report import as_html_fragment, as_text
-from kubesched_lint.report.verdict_words import MEANINGS, mark, verdict_words, word
+from kubesched_lint.report.verdict_words import MEANINGS, mark, signs, verdict_words, word
 from tests.events.simulated import apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal
 
@@ -233,8 +233,8 @@ def test_columns_move_together_before_names_leave_their_lines(healthy: Simulatio
 
 
 def test_of_a_workload_that_fails_no_unknown_cell_is_explained(healthy: SimulationReport) -> None:
-    fine = of(FINE, "2/2 ok", 2, 2, proven=True)
-    fails = replace(of(BAD, "0/2", 0, 0, proven=True), why="first cause")
+    fine = replace(of(FINE, "2/2 ok", 2, 2, proven=True), event="deploy")
+    fails = replace(of(BAD, "0/2", 0, 0, proven=True), why="first cause", event="deploy")
     unknown = replace(of(UNKNOWN, "0–2/2 ?", 0, 2), event="rollout", missing=("another thing",))
 
     def text(*cells: tuple[Cell, Cell]) -> str:
@@ -245,7 +245,7 @@ def test_of_a_workload_that_fails_no_unknown_cell_is_explained(healthy: Simulati
     assert "another thing" not in alone
     assert "unknown (?), 1 of 4 cells: of workloads that fail; -v says why" in alone.splitlines()
     beside = text((fails, unknown), (fine, unknown))
-    assert "unknown (?), 2 of 4 cells\n  default/app-1 (rollout): another thing" in beside
+    assert "unknown (?), 2 of 4 cells: default/app-1 (rollout): another thing" in beside.splitlines()
     assert "unknown (?), 1 of 2 cells: another thing" in text((fine, unknown)).splitlines()
 
 
@@ -280,6 +280,51 @@ def test_one_workload_is_explained_alone() -> None:
     wrong = called(*shop, "--explain", "cahce", "--events", "deploy", cwd=ROOT)
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert wrong.stderr.startswith("error: --explain: nothing is named 'cahce'")
+
+
+def test_below_the_matrix_stands_what_its_signs_mean(healthy: SimulationReport) -> None:
+    """Only the signs of the rows that it shows: the headings explain ``!`` and ``?``, and ``-v`` has a legend."""
+    cells = (
+        of(BAD, "10/12", 10, 10, proven=True),
+        of(BAD, "0/2", 0, 0),
+        of(BAD, "stuck", 4, 4, proven=True, stuck=True),
+        of(DEPENDS, "may block (PDB keep)", 4, 4, stuck=True),
+        of(LIKELY, "4/4 ok~", 0, 4),
+        of(BAD, "1/2 unreachable", 1, 1),
+        of(NONE, "no HPA", 0, 0),
+    )
+    meanings = (
+        "10/12: 10 of 12 pods run",
+        "0/2: 0 of 2 pods run",
+        "stuck: never ends",
+        "blocked: by a budget",
+        "~ likely",
+        "1/2: 1 of 2 pods run, u worse if unreachable",
+        "· n/a",
+    )
+    for cell, meaning in zip(cells, meanings, strict=True):
+        assert signs([cell]) == meaning
+    assert signs(cells).startswith("0/2: 0 of 2 pods run, stuck: never ends, blocked: by a budget, ~ likely, u ")
+    rows = [replace(row, cells=(each,)) for row, each in zip(healthy.rows, (cells[0], cells[2]), strict=False)]
+    shown = replace(healthy, rows=tuple(rows), events=("rollout",))
+    assert "10/12: 10 of 12 pods run, stuck: never ends" in as_text(shown).splitlines()
+    assert "10 of 12 pods run" not in as_text(shown, verbose=True)
+    assert "10 of 12 pods run" not in as_text(shown, matrix_only=True)
+
+
+def test_the_only_reason_of_unknown_cells_takes_as_few_lines_as_it_can(healthy: SimulationReport) -> None:
+    """The number of cells stands there where it takes no line, and the event where others are known."""
+    fine = replace(of(FINE, "2/2 ok", 2, 2, proven=True), event="deploy")
+    fails = replace(of(BAD, "0/2", 0, 0, proven=True), why="first cause", event="deploy")
+    unknown = replace(of(UNKNOWN, "0–2/2 ?", 0, 2), missing=("a reason of some words",))
+    rows = [replace(r, cells=c) for r, c in zip(healthy.rows, ((fails, unknown), (fine, unknown)), strict=False)]
+    told = replace(healthy, rows=tuple(rows), events=("deploy", "rollout"))
+
+    def line(room: int) -> str:
+        return next(each for each in as_text(told, room=room).splitlines() if each.startswith("unknown"))
+
+    assert line(80) == "unknown (?), 2 of 4 cells: default/app-1 (rollout): a reason of some words"
+    assert line(70) == "unknown (?): default/app-1 (rollout): a reason of some words"
 
 
 def test_what_only_tells_of_premises_is_for_the_long_report(healthy: SimulationReport) -> None:

@@ -13,6 +13,9 @@ from kubesched_lint.printing import escaped, visible
 from kubesched_lint.sources.manifests.document import RENDERED
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
+_AFTER_FILTERS = re.compile(
+    r"\.? (no new claims to deallocate|still not schedulable|deallocation of ResourceClaim completed|preemption:).*$"
+)
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
 
@@ -29,6 +32,11 @@ def nodes_in_short(cluster: str) -> str:
     nodes, of, source = words.partition(" from ")
     source = source.replace(" (a sketch)", ", a sketch")
     return f"{nodes.rstrip(',')}{of and f' ({source})'}"
+
+
+def without_preemption(message: str) -> str:
+    """Return a message of the scheduler without what it says of preemption and claims."""
+    return _AFTER_FILTERS.sub("", message)
 
 
 def subject(finding: Finding, first: Finding) -> str:

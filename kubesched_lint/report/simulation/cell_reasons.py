@@ -17,6 +17,7 @@ from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.premises import without_more_nodes
 from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
+from kubesched_lint.report.words import without_preemption
 
 MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
 """So many reasons of a word are listed; ``-v`` lists all."""
@@ -36,7 +37,6 @@ _QUOTED = re.compile(r"0/\d+ nodes are available: ")
 """How a message of the scheduler begins: its words are not ours to change, so the first of several is an example."""
 _CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
 """What a drain does, and no reason."""
-_REST_OF_MESSAGE = re.compile(r"\.? (no new claims to deallocate|preemption:).*$")
 
 
 class Reason(Struct):
@@ -129,11 +129,6 @@ def _plain(cell: Cell) -> str:
     if cell.message and cause in (NO_NODE, ""):
         return _CORDONED.sub("", without_preemption(cell.message)).rstrip(", ")
     return _in_short(without_more_nodes(cause)) or MEANINGS[word(cell)]
-
-
-def without_preemption(message: str) -> str:
-    """Return a message of the scheduler without what it says of preemption and claims."""
-    return _REST_OF_MESSAGE.sub("", message)
 
 
 def _merged(one: str, other: str) -> str:

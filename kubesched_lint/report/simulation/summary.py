@@ -190,7 +190,8 @@ def _told(simulation: SimulationReport, reason: Reason, *, is_brief: bool = Fals
     events = {cell.event for cell in cells}
     is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len(events) <= SHOWN
     is_later = is_brief and reason.word in _BAD_HERE and not _is_of_a_rollout(reason)
-    concerned = {c.event for row in simulation.rows if row.number in reason.cells for c in row.cells if c.verdict != NONE}
+    of_rows = (cell for row in simulation.rows if row.number in reason.cells for cell in row.cells)
+    concerned = {cell.event for cell in of_rows if cell.verdict != NONE}
     says_when = is_of_few and not is_later and not (len(simulation.events) > 1 and concerned == events)
     when = f" ({events_of(cells, simulation.events)})" if says_when else ""
     is_alone = len({simulation.workloads[number].ref for number in reason.cells}) == 1

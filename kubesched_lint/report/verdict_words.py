@@ -1,7 +1,8 @@
 """The words of verdicts, which all reports share, and the text of a cell for people.
 
 *ok*: every order of events ends well. *likely ok*: every simulated course does. *fails*: every order ends badly,
-proven. *fails here*: it ends badly with these files and nodes. *may fail*: one order ends badly, another does not.
+proven. *fails here*: it ends badly with these files and nodes. *may fail*: one order ends badly, and another does not,
+or nothing excludes that.
 *unknown*: the reason stands beside it. *refused*: the API server refuses the object.
 """
 
@@ -33,7 +34,7 @@ MEANINGS: Mapping[str, str] = {
     REFUSED: "the API server refuses the object: it is not applied, and makes no pods",
     FAILS: "every order of events ends badly, with any scheduler",
     FAILS_HERE: "ends badly with these files and nodes; what is assumed may help, such as more nodes",
-    MAY_FAIL: "one order of events ends badly, another does not",
+    MAY_FAIL: "one order of events ends badly, another may not",
     UNKNOWN: "a fact or a proof is missing",
     LIKELY_OK: "every simulated order ends well, also those aimed at a bad end; no proof",
     OK: "every order of events ends well",
@@ -52,6 +53,7 @@ _WORDS = {
     LIKELY: LIKELY_OK,
     DEPENDS: MAY_FAIL,
     BY_SCORES: MAY_FAIL,
+    BAD: MAY_FAIL,
     UNKNOWN: UNKNOWN,
     REFUSED: REFUSED,
     NONE: NOT_CONCERNED,
@@ -69,7 +71,7 @@ def event_title(event: str) -> str:
 
 def word(cell: Cell) -> str:
     """Return the one word of a cell's verdict, which every report uses."""
-    if cell.verdict == BAD:
+    if cell.ends_badly:
         return FAILS if cell.proven else FAILS_HERE
     return _WORDS[cell.verdict]
 
@@ -84,6 +86,8 @@ def shade(cell: Cell, *, is_error: bool = True) -> str:
 
     ``BAD`` has the colour of errors, so a cell beside a warning does not have it.
     """
+    if cell.verdict == BAD and not cell.ends_badly:
+        return DEPENDS
     return BAD_HERE if cell.verdict == BAD and not (cell.proven and is_error) else cell.verdict
 
 
@@ -109,21 +113,18 @@ def mark(cell: Cell) -> str:
             if _MANY_OK.match(text):
                 text = "ok"
             return f"{text}~" if cell.verdict == LIKELY and not text.endswith("~") else text
-        case "bad":
+        case "bad" if cell.ends_badly:
             return _at_most(cell, text) + "!" * cell.proven
-        case "depends" | "by-scores":
+        case "depends" | "by-scores" | "bad":
             return _either(cell, text)
     return text
 
 
 def _at_most(cell: Cell, text: str) -> str:
-    """Return ``≤2/4`` for a range of pods: at least one is missing, even where no bound says how many."""
-    if text.startswith(("may get ", "may block")):
-        return "stuck" if text.startswith("may get ") else "blocked"  # a run that always ends so, without a proof
+    """Return ``≤2/4`` for a range of pods."""
     if cell.bound.is_single or cell.ready is not None or not text.startswith(f"{cell.bound.least}–"):
         return text
-    most = min(cell.bound.most, cell.wanted - 1)
-    return f"{'≤' if most else ''}{most}/{text.partition('/')[2]}"
+    return f"{'≤' if cell.bound.most else ''}{cell.bound.most}/{text.partition('/')[2]}"
 
 
 def _either(cell: Cell, text: str) -> str:

@@ -35,6 +35,8 @@ REFUSED = "refused"
 """The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
+MAY = "may "
+"""Begins the text of a rollout or a drain that gets stuck in some orders."""
 UNREACHABLE = " unreachable"
 """The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
@@ -98,6 +100,14 @@ class Cell(Struct, frozen=True):
         return self.verdict in (FINE, LIKELY)
 
     @property
+    def ends_badly(self) -> bool:
+        """Whether a bound or a search of all states excludes a good end; some ``BAD`` ones are only seen in traces."""
+        if self.verdict != BAD or self.proven:
+            return self.verdict == BAD
+        is_open = not self.stuck and self.ready is None and self.bound.most >= self.wanted
+        return not is_open and not self.text.startswith(MAY)
+
+    @property
     def is_harmless(self) -> bool:
         """Whether it ends well, or the event does not concern the workload."""
         return self.ends_well or self.verdict == NONE
@@ -138,9 +148,9 @@ def words(
     """Return ``3/3 ok``, ``stuck``, ``2–3/3`` or ``3/9 −6``; with ``ready``, if some are not, ``stuck, 2/3 ready``."""
     tail = "" if ready is None else f"{ready}/{wanted} ready"
     if blocked:
-        return f"blocked ({blocked})" if always_stuck else f"may block ({blocked})"
+        return f"blocked ({blocked})" if always_stuck else f"{MAY}block ({blocked})"
     if stuck and event != "drain":
-        return ("stuck" if always_stuck else "may get stuck") + (f", {tail}" if tail else "")
+        return ("stuck" if always_stuck else f"{MAY}get stuck") + (f", {tail}" if tail else "")
     if tail:
         return tail
     if bound.least >= wanted:

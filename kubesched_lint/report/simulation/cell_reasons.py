@@ -23,6 +23,8 @@ MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FA
 """So many reasons of a word are listed; ``-v`` lists all."""
 UNLESS = ", unless an autoscaler adds a node"
 """What is said of a cell of which ``wants_nodes`` is true."""
+AVOIDED = " (only in orders that the default scores avoid)"
+"""What is said of a cell that may fail by other scores."""
 _NUMBER = re.compile(r"\d+")
 _OF_NODES = re.compile(r"0/\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
@@ -100,7 +102,7 @@ def cause_of(cell: Cell) -> str:
     if cell.verdict == UNKNOWN and cell.missing:
         return "; ".join(dict.fromkeys(map(_lacking, cell.missing)))
     if cell.verdict == BY_SCORES:
-        return f"{_plain(cell)} (only in orders that the default scores avoid)"
+        return f"{_plain(cell)}{AVOIDED}"
     return _plain(cell)
 
 

@@ -386,3 +386,36 @@ def test_rows_that_look_the_same_in_several_environments_are_one_row_of_the_page
     assert page.count("the details are of dev") == 1
     assert "with 4 nodes" not in page
     assert "A row that names none holds in all 3 environments: dev, prod, test." in page
+
+
+def test_page_and_text_have_the_same_rows_in_all_environments(healthy: SimulationReport) -> None:
+    """The marks of each workload and environment, and what they mean."""
+    first, second, *_ = healthy.rows
+    bad, likely = of(BAD, "1/2", 1, 1, proven=True), of(LIKELY, "2/2 ok~", 0, 2)
+    cells = ((first, bad), (first, likely), (second, replace(bad, why="another thing")), (second, bad))
+    rows = tuple(replace(row, number=number, cells=(cell,)) for number, (row, cell) in enumerate(cells))
+    workloads = (healthy.workloads[0], healthy.workloads[0], healthy.workloads[1], healthy.workloads[1])
+    where = {number: (name,) for number, name in enumerate(("prod", "test", "prod", "test"))}
+    told = replace(
+        healthy, workloads=workloads, rows=rows, events=("deploy",), environments=("prod", "test"), holds_in=where
+    )
+    lines = as_text(told, every_row=True).splitlines()
+    of_text = {
+        tuple(re.split(r" {2,}", line)) for line in lines if line.startswith("default/app-") and ": " not in line
+    }
+    page = "".join(table(told, ()))
+    found = re.findall(r'<tr><th scope="row"[^>]*>(.*?)</th><td[^>]*><button[^>]*>(.*?)</button>', page)
+    of_page = set()
+    for name, cell in found:
+        title, _, kind = re.sub("<[^>]*>", "", name).partition(" Deployment")
+        environment = kind.removeprefix(" · ")
+        whose = f"{title} ({environment})" if environment else title
+        of_page.add((whose, re.sub("<[^>]*>", "", cell).split()[1]))
+    assert of_page == of_text == {
+        ("default/app-0 (prod)", "1/2!"),
+        ("default/app-0 (test)", "ok~"),
+        ("default/app-1", "1/2!"),
+    }  # fmt: skip
+    meanings = signs(cell for row in told.rows for cell in row.cells)
+    assert meanings in lines
+    assert f'<p class="premises">{meanings}</p>' in page

@@ -61,7 +61,7 @@ _WORDS = {
 _NOT_SHOWN = re.compile(r"( −[\d,]+| \(PDB .*\)|\d+/\d+ by scores)?( \*)?( \?)?$")
 """What the end of a cell's text says and its mark leaves out, or says in another way."""
 _MANY_OK = re.compile(r"^\d+/\d+ ok~?$")
-_COUNTED = re.compile(r"(\d+)/(\d+)")
+_COUNTED = re.compile(r"(≤?)(\d+)/(\d+)")
 
 
 def event_title(event: str) -> str:
@@ -103,7 +103,8 @@ def mark(cell: Cell) -> str:
     """
     text = _NOT_SHOWN.sub("", cell.text, count=1)
     if text.endswith(UNREACHABLE):
-        return f"{mark(replace(cell, text=text.removesuffix(UNREACHABLE)))} {UNREACHABLE_MARK}"
+        end = replace(cell, text=text.removesuffix(UNREACHABLE), deleted=cell.unreachable)
+        return f"{mark(end)} {UNREACHABLE_MARK}"
     match cell.verdict:
         case "none":
             return NOT_CONCERNED_MARK if text in ("–", "no HPA") else text
@@ -121,10 +122,11 @@ def mark(cell: Cell) -> str:
 
 
 def _at_most(cell: Cell, text: str) -> str:
-    """Return ``≤2/4`` for a range of pods."""
+    """Return ``≤2/4`` for a range of pods: at least one is missing, also where the bound is that of two ends."""
     if cell.bound.is_single or cell.ready is not None or not text.startswith(f"{cell.bound.least}–"):
         return text
-    return f"{'≤' if cell.bound.most else ''}{cell.bound.most}/{text.partition('/')[2]}"
+    most = min(cell.bound.most, cell.wanted - 1)
+    return f"{'≤' if most else ''}{most}/{text.partition('/')[2]}"
 
 
 def _either(cell: Cell, text: str) -> str:
@@ -143,10 +145,13 @@ def _either(cell: Cell, text: str) -> str:
 def signs(cells: Iterable[Cell]) -> str:
     """Return what the marks of the cells mean that no heading explains: ``0/2: 0 of 2 pods run, ~ likely, · n/a``."""
     parts = list(dict.fromkeys(part for cell in cells for part in mark(cell).removesuffix("!").split()))
-    counted = next(filter(None, map(_COUNTED.fullmatch, sorted(parts, key=len))), None)
+    counted = next(
+        filter(None, map(_COUNTED.fullmatch, sorted(parts, key=lambda part: ("≤" in part, len(part))))), None
+    )
+    most, count, wanted = counted.groups() if counted else ("", "", "")
     ends = {end for part in parts for end in part.partition(",")[0].split("/")}
     meanings = {
-        f"{counted[0]}: {counted[1]} of {counted[2]} pods run" if counted else "": counted,
+        f"{most}{count}/{wanted}: {'at most ' * bool(most)}{count} of {wanted} pods run": counted,
         "stuck: never ends": "stuck" in ends,
         "blocked: by a budget": "blocked" in ends,
         "~ likely": any(part.endswith("~") for part in parts),

@@ -41,6 +41,12 @@ def of(verdict: str, text: str, least: int, most: int, *, proven: bool = False, 
     return Cell("rollout", verdict, 4, Range(least, most, "bound"), stuck, proven=proven, text=text)
 
 
+def ends_of_loss(text: str, unreachable: Cell) -> Cell:
+    """Return the cell of a loss after which all pods run if the nodes are deleted; it has the bounds of both ends."""
+    bound = Range(unreachable.bound.least, 4, "bound")
+    return replace(unreachable, text=text, bound=bound, deleted=of(FINE, "4/4 ok", 4, 4), unreachable=unreachable)
+
+
 @pytest.mark.parametrize(("cell", "shown", "said"), [
     (of(FINE, "4/4 ok", 4, 4, proven=True), "ok", "ok"),
     (of(FINE, "4/4 ok *", 4, 4), "ok", "ok"),
@@ -54,6 +60,8 @@ def of(verdict: str, text: str, least: int, most: int, *, proven: bool = False, 
     (of(BAD, "may get stuck", 4, 4, stuck=True), "ok/stuck", "may fail"),
     (of(BAD, "may block (PDB keep)", 4, 4, stuck=True), "ok/blocked", "may fail"),
     (of(BAD, "0–3/4", 0, 3), "≤3/4", "fails here"),
+    (ends_of_loss("2–3/4 unreachable", of(BAD, "2–3/4", 2, 3)), "≤3/4 u", "fails here"),
+    (ends_of_loss("2–4/4 unreachable", of(BAD, "2–4/4", 2, 4)), "2–4/4 u", "may fail"),
     (of(BAD, "stuck", 4, 4, proven=True, stuck=True), "stuck!", "fails"),
     (of(BAD, "blocked (PDB keep)", 4, 4, stuck=True), "blocked", "fails here"),
     (of(DEPENDS, "2–4/4", 2, 4), "2–4/4", "may fail"),
@@ -293,6 +301,7 @@ def test_below_the_matrix_stands_what_its_signs_mean(healthy: SimulationReport) 
         of(LIKELY, "4/4 ok~", 0, 4),
         of(BAD, "1/2 unreachable", 1, 1),
         of(NONE, "no HPA", 0, 0),
+        of(BAD, "0–2/4", 0, 2),
     )
     meanings = (
         "10/12: 10 of 12 pods run",
@@ -302,6 +311,7 @@ def test_below_the_matrix_stands_what_its_signs_mean(healthy: SimulationReport) 
         "~ likely",
         "1/2: 1 of 2 pods run, u worse if unreachable",
         "· n/a",
+        "≤2/4: at most 2 of 4 pods run",
     )
     for cell, meaning in zip(cells, meanings, strict=True):
         assert signs([cell]) == meaning

@@ -104,8 +104,15 @@ class Cell(Struct, frozen=True):
         """Whether a bound or a search of all states excludes a good end; some ``BAD`` ones are only seen in traces."""
         if self.verdict != BAD or self.proven:
             return self.verdict == BAD
-        is_open = not self.stuck and self.ready is None and self.bound.most >= self.wanted
+        shown = self.unreachable if self.text.endswith(UNREACHABLE) else self.deleted
+        ends = filter(None, (self, shown))  # after a loss, the cell has the bounds of both ends
+        is_open = all(end.allows_all for end in ends)
         return not is_open and not self.text.startswith(MAY)
+
+    @property
+    def allows_all(self) -> bool:
+        """Whether no bound excludes that all pods run."""
+        return not self.stuck and self.ready is None and self.bound.most >= self.wanted
 
     @property
     def is_harmless(self) -> bool:

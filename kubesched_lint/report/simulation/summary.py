@@ -145,7 +145,8 @@ def _before_losses(reason: Reason) -> Reason:
         return reason
     kept = ((number, [c for c in cells if c.event not in LOSSES]) for number, cells in reason.cells.items())
     left = {number: cells for number, cells in kept if cells}
-    return Reason(reason.word, cause_of(next(iter(left.values()))[0]) if len(left) == 1 else reason.cause, left)
+    causes = {cause_of(cell) for cells in left.values() for cell in cells}  # without the numbers of the losses
+    return Reason(reason.word, causes.pop() if len(causes) == 1 else reason.cause, left)
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:

@@ -123,6 +123,8 @@ def mark(cell: Cell) -> str:
 
 def _at_most(cell: Cell, text: str) -> str:
     """Return ``≤2/4`` for a range of pods: at least one is missing, also where the bound is that of two ends."""
+    if text.startswith(("may get ", "may block")):
+        return "stuck" if text.startswith("may get ") else "blocked"  # a run that always ends so, without a proof
     if cell.bound.is_single or cell.ready is not None or not text.startswith(f"{cell.bound.least}–"):
         return text
     most = min(cell.bound.most, cell.wanted - 1)

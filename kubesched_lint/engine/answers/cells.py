@@ -35,8 +35,6 @@ REFUSED = "refused"
 """The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
-MAY = "may "
-"""Begins the text of a rollout or a drain that gets stuck in some orders."""
 UNREACHABLE = " unreachable"
 """The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
@@ -101,13 +99,15 @@ class Cell(Struct, frozen=True):
 
     @property
     def ends_badly(self) -> bool:
-        """Whether a bound or a search of all states excludes a good end; some ``BAD`` ones are only seen in traces."""
+        """Whether a bound or a search of all states excludes that all pods run, or every followed order gets stuck.
+
+        Of other ``BAD`` cells, a few traces alone say that pods are missing: another order may end well.
+        """
         if self.verdict != BAD or self.proven:
             return self.verdict == BAD
         shown = self.unreachable if self.text.endswith(UNREACHABLE) else self.deleted
         ends = filter(None, (self, shown))  # after a loss, the cell has the bounds of both ends
-        is_open = all(end.allows_all for end in ends)
-        return not is_open and not self.text.startswith(MAY)
+        return not all(end.allows_all for end in ends)
 
     @property
     def allows_all(self) -> bool:
@@ -155,9 +155,9 @@ def words(
     """Return ``3/3 ok``, ``stuck``, ``2–3/3`` or ``3/9 −6``; with ``ready``, if some are not, ``stuck, 2/3 ready``."""
     tail = "" if ready is None else f"{ready}/{wanted} ready"
     if blocked:
-        return f"blocked ({blocked})" if always_stuck else f"{MAY}block ({blocked})"
+        return f"blocked ({blocked})" if always_stuck else f"may block ({blocked})"
     if stuck and event != "drain":
-        return ("stuck" if always_stuck else f"{MAY}get stuck") + (f", {tail}" if tail else "")
+        return ("stuck" if always_stuck else "may get stuck") + (f", {tail}" if tail else "")
     if tail:
         return tail
     if bound.least >= wanted:

@@ -35,6 +35,7 @@ from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.report.plan.result import result
 from kubesched_lint.report.plan.rows import Effect, Entry, once_each_workload, rows_of
 from kubesched_lint.report.plan.rows import _effects as effects
+from kubesched_lint.report.simulation.cell_reasons import AVOIDED
 from kubesched_lint.sources.clusters.read import read_stated
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
@@ -99,6 +100,8 @@ def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
     on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo)
     assert on_a_terminal[0] == text.splitlines()[0]
     assert len(on_a_terminal) <= 30
+    with_pods = lines_on_a_terminal("plan", ".", "-c", ROOT / "fixtures/company/cluster.json", cwd=repo)
+    assert (with_pods[0], len(with_pods) <= 30) == (on_a_terminal[0], True)
     assert max(map(len, on_a_terminal)) <= 80
     comment = planned_there(repo, "--format", "markdown").stdout
     assert len(comment.splitlines()) <= 40
@@ -364,6 +367,23 @@ def test_rows_of_two_environments_that_share_all_but_an_event_are_one() -> None:
         "deploy (prod): likely ok → may fail (0–6/6): each pod needs a node of its own",
     )
     assert (other.name, other.lines) == ("ops/edge (test)", ("maxSurge 0 → 2",))
+
+
+def test_what_scores_avoid_in_one_environment_only_is_one_effect_with_the_other() -> None:
+    """In staging it may fail in some orders, in prod in any: the same reason stood in five lines instead of two."""
+    cause = "each pod needs a node of its own"
+    may = Effect(WORSE, ("deploy",), "likely ok → may fail (0–6/6)", cause)
+    avoided = replace(may, cause=f"{cause}{AVOIDED}")
+    row = Entry(ObjectRef("Deployment", "ops", "edge"), "ops/edge", "updated", "edge.yaml:8")
+    change = Plan("main", "the work tree", (), environments=("prod", "staging"))
+
+    def lines(*each: Effect) -> tuple[str, ...]:
+        rows = [((name,), replace(row, effects=(one,))) for name, one in zip(change.environments, each, strict=True)]
+        (both,) = once_each_workload(change, rows)
+        return both.lines
+
+    assert lines(may, avoided) == lines(avoided, may) == (f"deploy: likely ok → may fail (0–6/6): {cause}",)
+    assert lines(avoided, avoided) == (f"deploy: likely ok → may fail (0–6/6): {cause}{AVOIDED}",)
 
 
 def test_events_that_get_better_alike_need_no_reason_and_share_one_effect() -> None:

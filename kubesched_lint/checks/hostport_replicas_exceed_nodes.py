@@ -8,6 +8,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.scenario.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
+from kubesched_lint.explaining.crowding.ports import taken_by_running
 from kubesched_lint.explaining.near_misses.selected import that_match
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here, run_fewer
 from kubesched_lint.findings import Hazard, proof
@@ -33,13 +34,21 @@ def check(it: Member) -> Iterator[Hazard]:
             "pending": replicas - usable,
             "replicas": replicas,
             "usable": usable,
-            "fewer": run_fewer(it.workload, usable, rollout_condition(it.workload, usable)),
+            "fewer": _fewer(it),
             "matching": _selected(it),
             "port": port.port,
         },
         variant="host_network" if port.path[-1] == "containerPort" else "default",
         related=(replicas_wanted_here(it),),
     )
+
+
+def _fewer(it: Member) -> str:
+    """Return how many replicas to run: as many as nodes whose port no running pod of others keeps."""
+    held = (it.usable & taken_by_running(it)[0]).bit_count()
+    most = it.usable.bit_count() - held
+    beside = f" (running pods hold the port on {many(held, 'node')})" if held else ""
+    return run_fewer(it.workload, most, beside + rollout_condition(it.workload, most))
 
 
 def _selected(it: Member) -> str:

@@ -172,7 +172,8 @@ def _run_against(
         return alone, 0
     from kubesched_lint.cli.mending import mend
 
-    return mend(alone, mending, settings.rulebook, lambda: checked(request, settings.options, settings.rulebook))
+    again = partial(checked, request, settings.options, settings.rulebook)
+    return mend(alone, mending, settings.rulebook, again, request.paths)
 
 
 def _request(call: Invocation, wanted: _Wanted, *, is_mending: bool) -> Request:

@@ -15,7 +15,7 @@ from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import Mended
 from kubesched_lint.commands.fix.workspace import OpenFile, WriteError, write
-from kubesched_lint.commands.lint.run import LintRun
+from kubesched_lint.commands.lint.run import LintRun, users_cache
 from kubesched_lint.engine.base.text import plural
 from kubesched_lint.printing import is_obeyed, tell, write_bytes
 from kubesched_lint.rulebook.library import Rulebook
@@ -41,12 +41,28 @@ def mending_of(paths: Sequence[str], *, diff: bool, fix: bool, unsafe: bool) -> 
     return Mending(fix, unsafe)
 
 
-def mend(run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[], LintRun]) -> tuple[LintRun, int]:
-    """Return (run to report, minimum exit code): 1 for a diff, 2 for a file that could not be written."""
+def mend(
+    run: LintRun, mending: Mending, rulebook: Rulebook, again: Callable[[], LintRun], paths: Sequence[str]
+) -> tuple[LintRun, int]:
+    """Return (run to report, minimum exit code): 1 for a diff, 2 for a file that could not be written.
+
+    ``paths``: those that the run has read.
+    """
     gc.freeze()  # the manifests stay until the end
     gc.enable()  # fixing lints the set many times
-    mended = search.mend(run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe)
+    closed = _read_by_others(paths) if run.options.applied else {}
+    mended = search.mend(
+        run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe, closed=closed
+    )
     return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.open_files)))
+
+
+def _read_by_others(paths: Sequence[str]) -> dict[str, str]:
+    """Return why files are not changed that other sets are made of, too: nobody judges what that does there."""
+    from kubesched_lint.sources.delivery.entries import read_by_others  # most sets are files
+
+    found = read_by_others(paths, users_cache())
+    return {path: f"what {entry} applies is made of it, too: change it by hand" for path, entry in found.items()}
 
 
 def _shown(run: LintRun, mended: Mended) -> LintRun:

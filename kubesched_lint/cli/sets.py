@@ -26,7 +26,7 @@ def with_sets(context: Invocation, settings: Settings, paths: Sequence[str]) -> 
     files, or if nothing in it tells what is applied.
     """
     asked = context.params
-    is_asked = asked.get("files") or asked.get("target") or asked.get("changed") is not None
+    is_asked = asked.get("files") or asked.get("changed") is not None
     if settings.config.targets or is_asked or not settings.flag("render"):
         return settings
     root = _repository(paths)

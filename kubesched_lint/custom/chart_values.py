@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from kubesched_lint.custom.others import Others
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.sources.charts.parameters import values_set
 from kubesched_lint.sources.manifests.document import Document, Move
 from kubesched_lint.sources.manifests.kustomization import merged, value_in
 
@@ -72,11 +73,18 @@ def values_of(document: Document, release: str, namespace: str, others: Others) 
 
 def _given(source: Any, namespace: str, others: Others) -> Mapping[str, Any] | None:
     """Return the values of one source; None if they are unknown."""
-    if not isinstance(source, dict) or source.get("kind") != "ConfigMap" or source.get("targetPath"):
+    if not isinstance(source, dict) or source.get("kind") != "ConfigMap":
         return None
     named = others.named("ConfigMap", namespace, str(source.get("name")))
     text = value_at(named.value, ("data", str(source.get("valuesKey") or "values.yaml"))) if named else None
-    value = value_in(text) if isinstance(text, str) else None
+    if not isinstance(text, str):
+        return None
+    if source.get("targetPath"):
+        is_quoted = any(text.startswith(sign) and text.endswith(sign) for sign in ("'", '"'))
+        plain = text.strip("'\"") if is_quoted else text
+        literal = source.get("literal") is True
+        return values_set(str(source["targetPath"]), text if literal else plain, is_text=is_quoted, is_literal=literal)
+    value = value_in(text)
     return value if isinstance(value, dict) else None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
@@ -22,9 +23,10 @@ from kubesched_lint.engine.model.decode.objects import decode_object, is_read
 from kubesched_lint.engine.model.workload import Custom, Workload
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.charts.lock import Pinned, are_versions, is_one_version, pinned
-from kubesched_lint.sources.charts.rendering import Asked, Made, given_values
+from kubesched_lint.sources.charts.lock import Pinned, are_versions, is_digest, is_one_version, pinned
+from kubesched_lint.sources.charts.rendering import Asked, ChartFile, given_values
 from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
 from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.loader import documents_of
@@ -91,10 +93,9 @@ class ReleaseObject(Struct, frozen=True):
     @property
     def name(self) -> str:
         """The name that helm-controller gives the release."""
-        if self.spec.get("releaseName"):
-            return str(self.spec["releaseName"])
         target = self.spec.get("targetNamespace")
-        return f"{target}-{self.document.name}" if target else self.document.name
+        composed = f"{target}-{self.document.name}" if target else self.document.name
+        return _shortened(str(self.spec.get("releaseName") or composed))
 
     @property
     def values(self) -> Values:
@@ -118,8 +119,9 @@ class ReleaseObject(Struct, frozen=True):
         source = self.named(ref)
         if not source:
             return str(ref.get("name") or ""), ""
-        version = _mapping(source, "ref")  # of several, source-controller takes the first of these
-        return str(source.get("url") or "").rpartition("/")[2], str(version.get("semver") or version.get("tag") or "")
+        version = _mapping(source, "ref")  # of several, source-controller takes the digest, else the first of these
+        semver = "" if version.get("digest") else version.get("semver")
+        return str(source.get("url") or "").rpartition("/")[2], str(semver or version.get("tag") or "")
 
     @property
     def _source(self) -> Mapping[str, Any]:
@@ -141,10 +143,24 @@ class ReleaseObject(Struct, frozen=True):
         if not address:
             return f"{ref['kind']} {ref.get('name')}, which has its chart, is not in the set"
         version = version or ("" if is_of_oci else _LATEST)
-        if not are_versions(version):
+        named = _mapping(self.named(ref), "ref") if is_of_oci else {}
+        digest = str(named.get("digest") or "")
+        if named.get("semverFilter") and version == named.get("semver"):
+            return f"semverFilter of OCIRepository {ref.get('name')} is not read"
+        if digest and not is_digest(digest):
+            return f"{digest} is no digest of its chart"
+        if not are_versions(version) and not digest:
             return f"{version or 'no version'} is no version of its chart"
-        found = pinned(address, "" if is_of_oci else chart, version)
+        found = pinned(address, "" if is_of_oci else chart, version if are_versions(version) else "", digest)
         return found if found.is_sound else f"{found.repository} is no address of charts"
+
+    @property
+    def files(self) -> tuple[ChartFile, ...]:
+        """The files of the chart that stand in for its values.yaml; the last wins."""
+        chart = _mapping(_mapping(self.spec, "chart"), "spec")
+        is_optional = bool(chart.get("ignoreMissingValuesFiles"))
+        names = [*listed(chart.get("valuesFiles")), *([chart["valuesFile"]] if chart.get("valuesFile") else [])]
+        return tuple(ChartFile(str(name), is_optional) for name in names)
 
     @property
     def asked(self) -> Asked | str:
@@ -155,7 +171,7 @@ class ReleaseObject(Struct, frozen=True):
         values = given_values(self.values.value)
         if values is None:
             return "its values are none that Helm could get"
-        return Asked(found, self.name, self.home, values, post=given_values(self.post or []) or "")
+        return Asked(found, self.name, self.home, values, post=given_values(self.post or []) or "", own=self.files)
 
     @property
     def post(self) -> list[dict[str, Any]] | None:
@@ -230,6 +246,11 @@ def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> t
     return replace(release, why=why), MadeOf(tuple(made))
 
 
+def _shortened(name: str) -> str:
+    """Return a name that Helm accepts, as helm-controller's ``ShortenName`` does: 53 characters, a hash at the end."""
+    return name if len(name) <= 53 else f"{name[:40]}-{sha256(name.encode()).hexdigest()[:12]}"
+
+
 def _named(version: str) -> str:
     return f"version {version}" if version else "a version that nobody names"
 
@@ -270,7 +291,7 @@ def _why_partly(values: Values, spec: Mapping[str, Any], *, is_rendered: bool = 
     if spec.get("postRenderers"):
         return "postRenderers change what the chart makes"
     chart = _mapping(_mapping(spec, "chart"), "spec")
-    if chart.get("valuesFiles") or chart.get("valuesFile"):
+    if not is_rendered and (chart.get("valuesFiles") or chart.get("valuesFile")):
         return "valuesFiles of its chart are not read"
     return "rawResources are not read" if values.value.get("rawResources") and not is_rendered else ""
 

@@ -12,7 +12,8 @@ from kubesched_lint.custom.releases import DefaultValues, MadeOf, ReleaseObject,
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.charts.lock import LockError
-from kubesched_lint.sources.charts.rendering import Asked, Charts, Made, NoHelmError, default_values
+from kubesched_lint.sources.charts.rendering import Asked, Charts, NoHelmError, default_values
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Document, Unread, print_of
 
 Placed = tuple[int, Document]
@@ -94,4 +95,4 @@ def _defaults(one: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
     if kinds.charts is None or isinstance(found, str):
         return ()
     locked = kinds.charts.locked().get(found)
-    return default_values(kinds.charts.folder, locked.sha256) if locked else ()
+    return default_values(kinds.charts.folder, locked.sha256, one.files) if locked else ()

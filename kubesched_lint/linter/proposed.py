@@ -12,6 +12,7 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.linter.rule_results import RuleResult
 from kubesched_lint.sources.manifests.document import Document
+from kubesched_lint.sources.manifests.filling import Filling
 
 
 def proposed(judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
@@ -44,6 +45,8 @@ def _is_written(judged: RuleResult, scenario: Scenario) -> bool:
 
 def _changes_a_file(remedy: Remedy, judged: RuleResult) -> bool:
     source = remedy.source or source_of(judged)
-    if not isinstance(source, Document) or source.filled_in is not None:
+    if not isinstance(source, Document):
         return False
-    return source.rendering is None or in_source(*written(remedy, source)) is not None
+    if source.rendering is None:
+        return source.filled_in is None or not isinstance(source.filled_in.by, Filling)  # as Workspace.open
+    return in_source(*written(remedy, source)) is not None

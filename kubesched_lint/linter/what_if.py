@@ -54,7 +54,12 @@ _row = _FINDINGS.unless
 
 
 def _with_premises_of(judged: RuleResult, found: RuleResult) -> RuleResult:
-    """``found``, the finding of another scenario, with the premises that earlier rows added to ``judged``."""
+    """``found``, the finding of another scenario, with the premises that earlier rows added to ``judged``.
+
+    If it says the same, its help is the one for the scenario in which the user will try it.
+    """
+    if (judged.rule, judged.hazard.variant) == (found.rule, found.hazard.variant):
+        found = replace(found, finding=replace(found.finding, help=judged.finding.help))
     known = (*judged.hazard.evidence.assumes, *found.finding.evidence.assumes)
     for added in judged.finding.evidence.assumes:
         found = found if added in known else assuming(found, added)

@@ -108,3 +108,29 @@ def test_helm_itself_inflates_it(charts: Charts, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("PATH", os.environ["PATH"].partition(":")[2])
     (workload,) = read(charts, f"{ENTRY}, valuesInline: {{replicaCount: 6}}").inventory.workloads
     assert (workload.name, workload.replicas) == ("my-rel-front", 6)
+
+
+@pytest.mark.parametrize("path", ["app", "."])
+def test_a_refused_archive_is_an_error_at_its_line(charts: Charts, path: str) -> None:
+    digest = keep(charts.folder, packed({**WEB, "../evil": ""}))
+    Path(charts.lock).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
+    read(charts, ENTRY)
+    found = read_manifests([path], Options(kinds=Kinds(charts=charts)))
+    (error,) = found.errors
+    assert (error.path, error.line) == ("app/kustomization.yaml", 3)
+    assert error.message == "the archive of web 1.2.3 is refused: 'web/../evil' leads out of it"
+    assert not (Path(charts.lock).parent / "values").exists()
+
+
+def test_a_broken_lock_is_an_error(charts: Charts) -> None:
+    Path(charts.lock).write_text("charts = 1")
+    (error,) = read(charts, ENTRY).errors
+    assert (error.line, error.message) == (3, f"{charts.lock}: expected [[charts]] and nothing else")
+
+
+def test_without_helm_it_is_an_error(charts: Charts, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "kubectl").symlink_to(shutil.which("kubectl") or "")
+    monkeypatch.setenv("PATH", str(tmp_path / "only"))
+    (error,) = read(charts, ENTRY).errors
+    assert error.message == "charts are to be rendered (gitops.helm), and helm is not on PATH"

@@ -25,7 +25,8 @@ OCI = Pinned("oci://ghcr.io:443/org/charts", "app", "v4.1.1-rc.1+build")
 
 def test_a_lock_is_read_as_it_was_written(tmp_path: Path) -> None:
     ranged = Pinned("https://example.com/charts", "web", ">=1.2, <2 || ~3")
-    charts = {WEB: Locked("a" * 64), OCI: Locked("b" * 64), ranged: Locked("a" * 64, "1.2.3")}
+    exact = Pinned("oci://ghcr.io/org", "app", "", f"sha256:{'c' * 64}")
+    charts = {exact: Locked("a" * 64), WEB: Locked("a" * 64), OCI: Locked("b" * 64), ranged: Locked("a" * 64, "1.2.3")}
     (tmp_path / "lock").write_text(text_of(charts.items()))
     assert locked_in(str(tmp_path / "lock")) == charts
     assert text_of(reversed(charts.items())) == text_of(charts.items())
@@ -49,6 +50,9 @@ _HEAD = "[[charts]]\nrepository = 'https://a.b'\nchart = 'a'\n"
         _HEAD + "version = '1.x'\nresolved = '1'\nsha256 = '{digest}'",
         _HEAD + "version = '1.x'\nresolved = 1\nsha256 = '{digest}'",
         _HEAD + "version = '1.0.0'\nresolved = '1.0.0'\nsha256 = '{digest}'",
+        _HEAD + "version = ''\nsha256 = '{digest}'",
+        _HEAD + "version = ''\ndigest = '--x'\nsha256 = '{digest}'",
+        _HEAD + "version = ''\ndigest = 1\nsha256 = '{digest}'",
         _HEAD + "version = 'latest'\nresolved = '1.0.0'\nsha256 = '{digest}'",
         "[[charts]]\nrepository = ['x']\nchart = 1979-05-27\nversion = {a = 1}\nsha256 = nan",
         "charts = [1, 2]",

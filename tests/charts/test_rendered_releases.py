@@ -268,6 +268,121 @@ def test_post_renderers_change_what_helm_made(repository: Repository) -> None:
     assert reason.startswith("web 1.2.3: kubectl kustomize: ")
 
 
+@needs_helm
+@pytest.mark.parametrize(
+    ("text", "more", "expected"),
+    [
+        ("7", "targetPath: replicaCount", 7),
+        ("low", "targetPath: front.priorityClassName", 3),
+        ("replicaCount: 8", "", 8),
+        ("a,b=c", "targetPath: front.priorityClassName", None),
+        ("a,b", "targetPath: front.priorityClassName, literal: true", 3),
+        ("'low'", "targetPath: front.priorityClassName", 3),
+        ("7", "targetPath: 'a[0]'", None),
+    ],
+)
+def test_a_value_of_a_config_map_is_set_at_its_path(
+    repository: Repository, text: str, more: str, expected: int | None
+) -> None:
+    repository.locks(packed(WEB))
+    given = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "v", "namespace": "shop"},
+        "data": {"k": text},
+    }
+    source = f"  valuesFrom: [{{kind: ConfigMap, name: v, valuesKey: k{', ' * bool(more)}{more}}}]\n  values:\n"
+    release = RELEASE.replace("ADDRESS", ADDRESS).replace("  values:\n", source)
+    charts = Charts(str(repository.folder / NAME), str(repository.cache / "charts"))
+    kinds = Kinds(reads_named=True, charts=charts)
+    file = InputFile("a.yaml", f"{release}---\n{yaml.safe_dump(given)}".encode())
+    found = manifest_set(entries_of([file], kinds), "default", kinds=kinds)
+    (workload,), (its,) = found.inventory.workloads, found.releases
+    assert its.why == ("values of ConfigMap v are not known" if expected is None else "")
+    assert workload.replicas == (expected or 3)
+    if "priorityClassName" in more and expected:
+        assert workload.pod.priority_class == text.strip("'")
+
+
+PROD = "replicaCount: 5\nnodeSelector: {disk: none}\nfront: {priorityClassName: prod}\n"
+
+
+@needs_helm
+@pytest.mark.parametrize(
+    ("files", "priority"),
+    [
+        ("valuesFiles: [values.yaml, ./prod/values-prod.yaml]", "prod"),
+        ("valuesFiles: [prod/values-prod.yaml, values.yaml]", "high"),
+        ("valuesFiles: [prod/values-prod.yaml]", "prod"),
+        ("valuesFiles: [values.yaml, none.yaml], ignoreMissingValuesFiles: true", "high"),
+        ("valuesFile: prod/values-prod.yaml", "prod"),
+    ],
+)
+def test_files_of_the_chart_stand_in_for_its_values(repository: Repository, files: str, priority: str) -> None:
+    repository.locks(packed({**WEB, "prod/values-prod.yaml": PROD}))
+    repository.release(RELEASE.replace("ADDRESS", ADDRESS).replace("version: 1.2.3", f"version: 1.2.3, {files}"))
+    assert repository.reasons() == []
+    report = json.loads(repository.run("lint", "--format", "json").stdout)
+    (found,) = [one for one in report["findings"] if one["rule"] == "priority-class-missing"]
+    assert f"no PriorityClass {priority}" in found["message"]
+    file = "values.yaml" if priority == "high" else "prod/values-prod.yaml"
+    assert found["location"]["path"] == f"web/{file} (of the chart)"
+
+
+@needs_helm
+@pytest.mark.parametrize("name", ["none.yaml", "templates/web.yaml", "../values.yaml", "/etc/passwd"])
+def test_a_file_that_the_chart_does_not_have_is_said(repository: Repository, name: str) -> None:
+    repository.locks(packed(WEB))
+    text = RELEASE.replace("ADDRESS", ADDRESS).replace("version: 1.2.3", f"version: 1.2.3, valuesFiles: [{name}]")
+    repository.release(text)
+    (reason,) = repository.reasons()
+    assert reason in (f"web 1.2.3: {name} is not in the chart", f"web 1.2.3: {name} is no file of values")
+
+
+MANIFEST = f"sha256:{'a' * 64}"
+OCI = """\
+apiVersion: source.toolkit.fluxcd.io/v1
+kind: OCIRepository
+metadata: {name: charts, namespace: shop}
+spec: {url: oci://example.com/charts/web, ref: REF}
+"""
+
+
+@pytest.mark.parametrize(
+    ("ref", "words", "said"),
+    [
+        ("{tag: 1.2.3}", "oci://example.com/charts/web --version=1.2.3", "web 1.2.3: pulled"),
+        ("{tag: 1.2.3, semver: 1.x}", "oci://example.com/charts/web --version=1.x", "web 1.x: pulled 1.2.3"),
+        (f"{{tag: 1.2.3, digest: '{MANIFEST}'}}", f"oci://example.com/charts/web@{MANIFEST}", "web 1.2.3: pulled"),
+        (f"{{semver: 1.x, digest: '{MANIFEST}'}}", f"oci://example.com/charts/web@{MANIFEST}", "web sha256:aaa"),
+        (f"{{tag: latest, digest: '{MANIFEST}'}}", f"oci://example.com/charts/web@{MANIFEST}", "web sha256:aaa"),
+        ("{semver: 1.x, semverFilter: '.*-rc'}", "", "semverFilter of OCIRepository charts is not read"),
+        ("{tag: latest}", "", "latest is no version of its chart"),
+        ("{digest: 'sha256:x'}", "", "sha256:x is no digest of its chart"),
+    ],
+)
+def test_a_digest_decides_what_an_oci_repository_is(
+    repository: Repository, tmp_path: Path, ref: str, words: str, said: str
+) -> None:
+    (tmp_path / "web.tgz").write_bytes(packed(WEB))
+    script = (
+        f'echo "$@" > {tmp_path}/words\nfor w; do case $w in --destination=*) cp {tmp_path}/web.tgz "${{w#*=}}";; esac'
+    )
+    program(repository.bin, f"{script}; done\n")
+    release = RELEASE.partition("---\n")[2].partition("spec:")
+    values = release[2].partition("  values:")[2]
+    chart = "spec:\n  chartRef: {kind: OCIRepository, name: charts}\n  values:"
+    repository.release(f"{OCI.replace('REF', ref)}---\n{release[0]}{chart}{values}")
+    done = repository.run("charts", "pull")
+    assert said in done.stdout + done.stderr
+    assert (tmp_path / "words").exists() is bool(words)
+    if words:
+        assert (tmp_path / "words").read_text().startswith(f"pull {words} --destination=")
+        assert repository.run("charts", "pull").stdout.startswith(said.replace("pulled", "unchanged"))
+        repository.prints(RENDERED)
+        assert repository.reasons() == []
+
+
 def test_another_archive_than_locked_is_not_rendered(repository: Repository) -> None:
     digest = repository.locks(packed(WEB))
     repository.prints(RENDERED, "touch started")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -289,3 +290,14 @@ def test_a_release_has_its_target_namespace_and_name() -> None:
     found = read(RELEASE.replace("VERSION", "4.1.1").replace("spec:\n", "spec:\n  targetNamespace: other\n", 1))
     (workload,) = found.inventory.workloads
     assert (workload.namespace, workload.name) == ("other", "other-web")
+
+
+def test_a_name_that_is_too_long_is_shortened_as_helm_controller_does() -> None:
+    """The name was made with ``ShortenName`` of helm-controller: 40 characters, and 12 of the SHA-256 of the whole."""
+    long = "a-namespace-with-a-name-that-is-long-enough-to-cut"
+    text = RELEASE.replace("VERSION", "4.1.1").replace("spec:\n", f"spec:\n  targetNamespace: {long}\n", 1)
+    (workload,) = read(text.replace("name: web", "name: web-of-it")).inventory.workloads
+    assert (
+        workload.name
+        == f"a-namespace-with-a-name-that-is-long-eno-{sha256(f'{long}-web-of-it'.encode()).hexdigest()[:12]}"
+    )

@@ -83,6 +83,33 @@ def test_a_locked_chart_is_rendered_with_the_values_in_their_order(charts: Chart
     assert near.path == "argo/web.yaml"
 
 
+@needs_helm
+@pytest.mark.parametrize(
+    ("files", "replicas"),
+    [
+        ("[prod.yaml]", 5),
+        ("[prod.yaml, $mine/values/web.yaml]", 7),
+        ("[$mine/values/web.yaml, /prod.yaml]", 5),
+        ("[none.yaml], ignoreMissingValueFiles: true", 3),
+        ("[prod.yaml], values: 'replicaCount: 9'", 9),
+    ],
+)
+def test_values_of_the_chart_are_in_its_archive(
+    charts: Charts, monkeypatch: pytest.MonkeyPatch, files: str, replicas: int
+) -> None:
+    """Above the chart's own values, in the order in which they are listed."""
+    monkeypatch.setenv("PATH", os.environ["PATH"].partition(":")[2])
+    digest = keep(charts.folder, packed({**WEB, "prod.yaml": "replicaCount: 5\n"}))
+    Path(charts.lock).write_text(text_of([(Pinned(ADDRESS, "web", "1.2.3"), Locked(digest))]))
+    sources = f"  sources:\n  - {{{REMOTE}, helm: {{valueFiles: {files}}}}}\n  - {{repoURL: '{OWN}', ref: mine}}\n"
+    app = application("web", "{}").replace("  source: {}\n", sources)
+    found = read(charts, argo__web=app, values__web="replicaCount: 7\n")
+    assert [skipped.reason for skipped in found.skipped] == []
+    (web,) = [one for one in found.inventory.workloads if one.namespace == "shop"]
+    assert web.replicas == replicas
+    assert web.pod.priority_class == "high"
+
+
 def test_values_of_another_source_are_files_of_this_repository(charts: Charts) -> None:
     chart = f"{{{REMOTE}, helm: {{valueFiles: [$mine/values/web.yaml]}}}}"
     sources = f"  sources:\n  - {chart}\n  - {{repoURL: '{OWN}', ref: mine}}\n"
@@ -101,7 +128,9 @@ def test_values_of_another_source_are_files_of_this_repository(charts: Charts) -
         ),
         (REMOTE.replace("1.2.3", "main"), "main is no version of the chart web"),
         (REMOTE.replace("1.2.3", "1.2.4"), "web 1.2.4 is not in kubesched-charts.lock: kubesched-lint charts pull"),
-        (f"{REMOTE}, helm: {{valueFiles: [values-prod.yaml]}}", "values-prod.yaml is a file of the chart"),
+        (f"{REMOTE}, helm: {{valueFiles: [values-prod.yaml]}}", "web 1.2.3: values-prod.yaml is not in the chart"),
+        (f"{REMOTE}, helm: {{valueFiles: [https://example.com/a]}}", "https://example.com/a is not read"),
+        (f"{REMOTE}, helm: {{valueFiles: ['*.yaml']}}", "*.yaml is not read"),
         (f"{REMOTE}, helm: {{valueFiles: [$other/a.yaml]}}", "$other/a.yaml is in another repository"),
         (f"{REMOTE}, helm: {{values: '[]'}}", "its values are no mapping"),
         (f"{REMOTE}, helm: {{values: 'a: {{{{x}}}}'}}", "its values are a template that nobody fills"),

@@ -231,6 +231,57 @@ def test_what_flux_cannot_build_is_an_error_at_its_line_and_hides_nothing(
     assert called("lint", ".", "--no-config", "--jobs", "1", cwd=repo).returncode == 2
 
 
+LISTED = {"apps/kustomization.yaml": "resources: [web.yaml]\n"}
+
+
+@pytest.mark.parametrize(
+    ("more", "files", "words"),
+    [
+        ("  components: [../gone]\n  ignoreMissingComponents: true\n", {"apps/web.yaml": WEB}, None),
+        ("", {"apps/kustomization.yaml": "# nothing yet\n"}, ""),
+        ("", {"apps/kustomization.yaml": "resources: []\n"}, ""),
+        ("", {"apps/README.md": "nothing yet\n"}, ""),
+        (
+            "",
+            {"apps/kustomization.yaml": "resources: [in]\n", "apps/in/kustomization.yaml": "# nothing\n"},
+            "that is empty, which kubectl refuses",
+        ),
+        (
+            "",
+            {"apps/kustomization.yaml": "helmCharts: [{name: x, repo: https://a.b, version: 1.0.0, releaseName: r}]\n"},
+            "it inflates a Helm chart, which Flux does not",
+        ),
+        ("  postBuild: {substitute: {a-b: x}}\n", {"apps/web.yaml": WEB}, "its variable a-b is no name"),
+        ("  postBuild: {substitute: {A: 3}}\n", {"apps/web.yaml": WEB}, "its variable A is no text"),
+        (
+            "  postBuild: {substituteFrom: [{kind: ConfigMap, name: settings}]}\n",
+            {"apps/web.yaml": WEB, "clusters/prod/map.yaml": CONFIG.replace("ZONE", "the-zone")},
+            "its variable the-zone is no name",
+        ),
+    ],
+)
+def test_what_kustomize_controller_does_with_it(
+    repo: Path, more: str, files: dict[str, str], words: str | None
+) -> None:
+    """``words``: None if it applies the workload, empty if it applies nothing, and that is no error."""
+    found = read({"clusters/prod/apps.yaml": flux("apps", "./apps", more), **files})
+    assert [one.name for one in found.inventory.workloads] == (["web"] if words is None else [])
+    assert [(words or "-") in one.message for one in found.errors] == ([True] if words else [])
+
+
+def test_links_are_not_in_what_flux_fetches(repo: Path) -> None:
+    write(repo, {"other/web.yaml": WEB, "made/own.yaml": WEB.replace("web", "own"), **LISTED})
+    for name, target in (("apps/web.yaml", "../other/web.yaml"), ("made/web.yaml", "../other/web.yaml")):
+        (repo / name).symlink_to(target)
+    (repo / "linked").symlink_to("other")
+    children = "".join(flux(name, f"./{name}") for name in ("apps", "made", "linked"))
+    found = read({"clusters/prod/all.yaml": children})
+    assert [one.name for one in found.inventory.workloads] == ["own"]
+    messages = sorted(error.message for error in found.errors)
+    assert "applies ./linked, a link, which Flux leaves out of what it fetches" in messages[0]
+    assert "web.yaml is a link, which Flux leaves out of what it fetches" in messages[1]
+
+
 @pytest.mark.parametrize(
     ("child", "reason", "is_gap"),
     [
@@ -409,6 +460,17 @@ def test_discover_prints_and_writes_targets(two: Path) -> None:
     assert called("lint", "--target", "test", cwd=two).returncode == 0
     assert called("targets", "discover", "--write", cwd=two).returncode == 2
     assert (two / "kubesched.toml").read_text().startswith(written)
+
+
+def test_target_takes_the_names_of_the_sets(two: Path) -> None:
+    words = ("-c", "cluster.yaml", "--no-config")
+    assert called("lint", "--target", "prod", *words, cwd=two).returncode == 1
+    assert called("lint", "--target", "test", *words, cwd=two).returncode == 0
+    assert called("simulate", "--target", "test", *words, cwd=two).returncode == 0
+    done = called("lint", "--target", "dev", *words, cwd=two)
+    assert (done.returncode, "no target is called 'dev'; there are prod, test" in done.stderr) == (2, True)
+    done = called("lint", "--fix", *words, cwd=two)
+    assert (done.returncode, "name one with --target" in done.stderr) == (2, True)
 
 
 def test_other_commands_take_the_sets(two: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.charts.packing import WEB, packed
-from tests.charts.test_rendered_releases import RELEASE, RENDERED, Repository
+from tests.charts.test_rendered_releases import RELEASE, RENDERED, SYNC, Repository
 from tests.custom.test_app_template import RELEASE as APP_TEMPLATE
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
@@ -77,12 +77,19 @@ def test_values_of_a_config_map_are_not(repository: Repository) -> None:
     assert fixed(repository, FILE)[0] == text
 
 
-def test_in_a_set_the_place_is_named(repository: Repository) -> None:
+def test_in_a_set_the_value_is_changed_too(repository: Repository) -> None:
     repository.release(VALUES)
-    text, said = fixed(repository)
-    assert text == VALUES
-    assert f"a tool rendered it; in {FILE}:8, write low, by which its pods may preempt others" in said
-    assert f"`lint {FILE} --fix` reads the file itself" in said
+    assert fixed(repository)[0] == VALUES.replace("priorityClassName: lo", "priorityClassName: low")
+
+
+def test_a_value_that_is_a_variable_is_not(repository: Repository) -> None:
+    text = VALUES.replace("priorityClassName: lo", "priorityClassName: ${CLASS:=lo}")
+    sync = repository.folder / "cluster" / "gotk-sync.yaml"
+    repository.release(text)
+    sync.write_text(SYNC.replace("{path:", "{postBuild: {substitute: {A: b}}, path:"))
+    written, said = fixed(repository)
+    assert written == text
+    assert f"a variable is filled in; in {FILE}:8, write low" in said
 
 
 def test_what_only_looks_like_its_value_is_not_changed(repository: Repository) -> None:

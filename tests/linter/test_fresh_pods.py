@@ -17,7 +17,7 @@ from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from, stated
 from kubesched_lint.sources.manifests.loader import documents
@@ -48,8 +48,8 @@ def cluster(fresh_since: str) -> Cluster:
     return stated(cluster_from([("c.json", text)], "c.json"), ClusterOptions(fresh_since=fresh_since))
 
 
-def said(replicas: int, fresh_since: str) -> tuple[str, bool, bool]:
-    """Return the severity that lint gives, whether simulate proves the deploy bad, and whether both name the age."""
+def needing_one_core(replicas: int) -> ManifestSet:
+    """Return a Deployment whose pods each need one core."""
     web = {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -64,7 +64,12 @@ def said(replicas: int, fresh_since: str) -> tuple[str, bool, bool]:
             },
         },
     }
-    manifests = manifest_set(documents("m.json", json.dumps(web).encode(), is_read), "default")
+    return manifest_set(documents("m.json", json.dumps(web).encode(), is_read), "default")
+
+
+def said(replicas: int, fresh_since: str) -> tuple[str, bool, bool]:
+    """Return the severity that lint gives, whether simulate proves the deploy bad, and whether both name the age."""
+    manifests = needing_one_core(replicas)
     nodes = cluster(fresh_since)
     report, _ = lint(manifests, nodes, Options(), Rulebook.shipped().select("ci"))
     (finding,) = (f for f in report.findings if f.evidence.kind == "proof" and f.evidence.event == "deploy")
@@ -86,6 +91,15 @@ def said(replicas: int, fresh_since: str) -> tuple[str, bool, bool]:
 )
 def test_old_pods_of_others_prove_no_error(replicas: int, fresh_since: str, expected: tuple[str, bool, bool]) -> None:
     assert said(replicas, fresh_since) == expected
+
+
+def test_the_numbers_of_a_proof_without_old_pods_hold_beside_them() -> None:
+    """The empty node takes four pods, beside the other pod it takes two: nobody may read that four run."""
+    nodes = cluster("2026-11-21T00:00:00+00:00")
+    (cell,) = simulate(needing_one_core(5), nodes, Options(), ["deploy"]).rows[0].cells
+    assert (cell.proven, cell.bound.least, cell.bound.most, cell.text) == (True, 2, 4, "2–4/5")
+    assert cell.worst is not None
+    assert cell.worst.bound == 2
 
 
 def test_a_file_without_a_date_is_not_fresh() -> None:

@@ -126,6 +126,21 @@ def test_what_fits_by_the_help_fits_beside_what_runs_there(
     assert [f.rule for f in found(example(f"{milli}m")) if f.rule in RESOURCES], "one more does not fit"
 
 
+def test_the_help_about_a_host_port_leaves_out_nodes_whose_port_is_held() -> None:
+    def example(replicas: int) -> Example:
+        ports = f"spec:\n  replicas: {replicas}\n  {STRATEGY}"
+        own = BIG.replace("KIND", "Deployment").replace("CPU", "1").replace("spec:", ports, 1)
+        own = own.replace("image: x,", "image: x, ports: [{containerPort: 80, hostPort: 80}],")
+        pod = RUNNING.replace("NAME", "a").replace("OWNER", "ReplicaSet").replace("NODE", "n1").replace("CPU", "1")
+        held = pod.replace("image: x,", "image: x, ports: [{containerPort: 80, hostPort: 80}],")
+        return Example("hostport-replicas-exceed-nodes", "", 1, own, cluster=NODES + held)
+
+    (finding,) = (f for f in found(example(3)) if f.rule == "hostport-replicas-exceed-nodes")
+    assert "run at most 1 replica (running pods hold the port on 1 node)" in finding.help
+    assert not found(example(1))
+    assert found(example(2))
+
+
 RESOURCES = (
     "resource-exceeds-any-node", "resource-insufficient-free", "deploy-leaves-pending", "set-does-not-fit",
     "daemonset-starvation", "daemonset-creation-order",

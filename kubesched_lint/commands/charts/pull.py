@@ -116,11 +116,13 @@ def _version_in(data: bytes) -> str:
 def _fetched(one: Pinned, helm: str) -> bytes:
     """Return the archive that helm pulls. Raises PullError."""
     is_oci = one.repository.startswith(_OCI)
-    source = (f"{one.repository}/{one.chart}",) if is_oci else (one.chart, f"--repo={one.repository}")
+    at = f"@{one.digest}" if one.digest else ""
+    source = (f"{one.repository}/{one.chart}{at}",) if is_oci else (one.chart, f"--repo={one.repository}")
+    version = () if at else (f"--version={one.version}",)
     with TemporaryDirectory(prefix="kubesched-lint-") as name:
         folder = os.path.realpath(name)
         try:
-            command = (helm, "pull", *source, f"--version={one.version}", f"--destination={folder}")
+            command = (helm, "pull", *source, *version, f"--destination={folder}")
             done = run_as_user(command, name="helm pull", timeout=_TIMEOUT)
             found = [file for file in sorted(os.listdir(folder)) if file.endswith(".tgz")]
             if done.code or len(found) != 1:

@@ -96,8 +96,8 @@ def by_hand(remedy: Remedy, document: Document) -> str:
     found = (document.location(change.at) for change in remedy.changes)
     places = dict.fromkeys(place.near or place for place in found)
     where = joined([f"{place.path}:{place.span.line}" for place in places])
-    by_us = "" if document.delivered_by is None else f"; `lint {next(iter(places)).path} --fix` reads the file itself"
-    return f"a tool rendered it; in {where}, {remedy.title}{by_us}"
+    is_filled = any(document.is_filled_at(change.at) for change in remedy.changes)
+    return f"{'a variable is filled in' if is_filled else 'a tool rendered it'}; in {where}, {remedy.title}"
 
 
 def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | None:

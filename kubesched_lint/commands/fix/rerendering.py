@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.manifests.document import Document, Skipped
 from kubesched_lint.sources.manifests.inputs import InputFile
+from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
 from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
-from kubesched_lint.sources.manifests.kustomize.tree import tree_of
 from kubesched_lint.sources.manifests.loader import Entry, documents_of
 from kubesched_lint.sources.manifests.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.split import text_of
@@ -27,10 +29,13 @@ def rendered_again(
 
     ``changed``: real path of a file → the bytes that the tool reads in place of those on the disk.
     """
-    renderings = dict.fromkeys(d.rendering for d in documents if isinstance(d.rendering, KustomizeRendering))
+    made: dict[KustomizeRendering, list[Document]] = {}
+    for document in documents:
+        if isinstance(document.rendering, KustomizeRendering):
+            made.setdefault(document.rendering, []).append(document)
     texts = {path: text_of(path, data) for path, data in changed.items()}
-    old = [one for one in renderings if _is_old(one, texts)]
-    return {one: tuple(_entries(outcome, kinds)) for one, outcome in _outcomes(old, changed)}
+    old = [one for one in made if _is_old(one, texts)]
+    return {one: tuple(_entries(outcome, made[one], kinds)) for one, outcome in _outcomes(old, changed)}
 
 
 def _is_old(rendering: KustomizeRendering, texts: Mapping[str, object]) -> bool:
@@ -39,10 +44,13 @@ def _is_old(rendering: KustomizeRendering, texts: Mapping[str, object]) -> bool:
     return any(texts.get(os.path.realpath(file.path), file.text) != file.text for file in alike)
 
 
-def _entries(outcome: Outcome, kinds: Kinds) -> Iterator[Entry]:
+def _entries(outcome: Outcome, before: Sequence[Document], kinds: Kinds) -> Iterator[Entry]:
+    """Yield the objects, applied by what applied those ``before``, and with what that fills in."""
     if not isinstance(outcome, InputFile):
         yield InputError(outcome.path, outcome.reason if isinstance(outcome, Skipped) else outcome.message)
         return
+    filling = next((one.filled_in.by for one in before if one.filled_in is not None), None)
+    outcome = replace(outcome, path=before[0].path, filling=filling, delivered_by=before[0].delivered_by)
     for entry in documents_of(outcome, kinds.is_read):
         if isinstance(entry, Document | InputError):
             yield entry
@@ -53,7 +61,7 @@ def _outcomes(
 ) -> Iterator[tuple[KustomizeRendering, Outcome]]:
     """Yield what each rendering becomes; the tool renders them together."""
     tool = kustomizer()
-    trees = [tree_of(_folder(one), given=changed) if one.mendable else None for one in renderings]
+    trees: list[KustomizeTree | None] = [one.again(changed) if one.again else None for one in renderings]
     whole = [tree for tree in trees if tree is not None and tree.obstacle is None]
     done = render_trees(whole, tool) if tool is not None and whole else {}
     for rendering, tree in zip(renderings, trees, strict=True):
@@ -61,7 +69,3 @@ def _outcomes(
             yield rendering, InputError(rendering.kustomizations[0].path, "cannot be rendered again")
         else:
             yield rendering, tree.obstacle or outcome_of(tree, tool, done[tree.key], rendering.mendable)
-
-
-def _folder(rendering: KustomizeRendering) -> str:
-    return os.path.dirname(rendering.kustomizations[0].path) or os.curdir

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
+from types import MappingProxyType
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -50,6 +51,7 @@ from kubesched_lint.sources.manifests.changes import ChangeError
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.limits import LARGEST
 
+NO_REASONS: Mapping[str, str] = MappingProxyType({})
 _UNLIMITED = 1e15
 """A limit that only counts."""
 
@@ -78,13 +80,14 @@ def mend(
     report: Report,
     *,
     unsafe: bool = False,
+    closed: Mapping[str, str] = NO_REASONS,
 ) -> Mended:
     """Return the files with fixes for open findings of ``report``, in memory; reads each of these files again.
 
-    A second YAML parser reads each changed file; a file that it reads differently stays unchanged.
+    ``closed`` as in ``Workspace``. A second YAML parser reads each changed file; a file that it reads differently stays
+    unchanged.
     """
     wanted = [finding for finding in report.findings if finding.suppressed is None]
-    closed: dict[str, str] = {}
     while True:
         search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, wanted)), unsafe)
         mended = _mended(search, Workspace(manifests, closed=closed), number_of(wanted), unsafe)

@@ -22,6 +22,7 @@ from kubesched_lint.linter.reading import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.sources.manifests.document import Document, Text
 from kubesched_lint.sources.manifests.editing import splice_of, spliced
+from kubesched_lint.sources.manifests.filling import Filling
 from kubesched_lint.sources.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.sources.manifests.loader import Entry, documents
 from kubesched_lint.sources.manifests.provenance import KustomizeRendering
@@ -118,7 +119,7 @@ class Workspace(Struct, frozen=True):
         workspace = self
         if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            if any(one.filled_in is not None for one in mine):
+            if any(one.filled_in is not None and isinstance(one.filled_in.by, Filling) for one in mine):
                 raise ChangeError("Flux fills in variables of this file: change it by hand")
             data = self.buffers[document.path] if document.path in self.buffers else _bytes(document.path)
             open_file = None if data is None else _open_file(document.path, data, mine, self.manifests.kinds)
@@ -177,13 +178,16 @@ class Workspace(Struct, frozen=True):
         for document in read.documents:
             made_by = document.rendering
             if not isinstance(made_by, KustomizeRendering) or made_by not in again:
-                found.append(next(fresh[document.path]) if document.path in fresh else document)
+                is_fresh = document.path in fresh
+                found.append(_applied_as(document, next(fresh[document.path])) if is_fresh else document)
             elif made_by not in told:
                 told.add(made_by)
                 found += again[made_by]
         entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.given_errors)
         made = manifest_set(entries, namespace, kinds=read.kinds)
-        return replace(self, manifests=replace(made, before=read.before), rendered=len(again))
+        # Releases that are not read are among the documents of what was rendered again, and of nothing else.
+        made = replace(made, before=read.before, releases=read.releases, unread=tuple(dict.fromkeys(made.unread)))
+        return replace(self, manifests=made, rendered=len(again))
 
     @property
     def differing(self) -> tuple[OpenFile, ...]:
@@ -194,6 +198,12 @@ class Workspace(Struct, frozen=True):
             if open_file is not None and open_file.data != open_file.first
         )
         return tuple(sorted(open_files, key=lambda open_file: open_file.path))
+
+
+def _applied_as(before: Document, document: Document) -> Document:
+    """Return a document that was read anew, applied by what applied the one ``before``, and with what that fills in."""
+    filled = document if before.filled_in is None else before.filled_in.by.filled(document)
+    return replace(filled, delivered_by=before.delivered_by)
 
 
 def _sources(path: str, data: bytes) -> Iterator[Document]:

@@ -169,14 +169,24 @@ def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
 
 def _of_cells(it: Member) -> Answers[Cell]:
     def confirmed(cell: Cell, again: Sequence[Cell | None]) -> Cell | None:
-        found = [one for one in again if one is not None and _is_proof(one)]
-        return found[0] if found and len(found) == len(again) else None
+        proofs = [other for other in again if other is not None and _is_proof(other)]
+        return _proven_by(proofs[0], cell) if proofs and len(proofs) == len(again) else None
 
     def counted(cell: Cell, scenario: Scenario) -> Iterable[Member] | Scenario:
         """Unless counting alone proves the cell, what is near other workloads of the set decides, too."""
         return (it,) if cell.is_counted else it.scenario
 
     return Answers(lambda cell, premise: _doubted(_assuming(cell, premise)), confirmed, counted)
+
+
+def _proven_by(proof: Cell, cell: Cell) -> Cell:
+    """Return the proof of another scenario about a cell, in numbers that hold in both; what happens is the cell's."""
+    bound = Range(min(cell.bound.least, proof.bound.least), max(cell.bound.most, proof.bound.most), proof.bound.by)
+    proof = replace(proof, message=cell.message, says=cell.says, worst=cell.worst, best=cell.best)
+    if bound == proof.bound or proof.stuck:
+        return replace(proof, bound=bound)
+    text = words(proof.event, proof.wanted, bound, stuck=False, always_stuck=False, ready=proof.ready)
+    return replace(proof, bound=bound, text=text)
 
 
 def _is_proof(cell: Cell) -> bool:

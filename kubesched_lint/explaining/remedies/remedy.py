@@ -88,13 +88,14 @@ def in_source(remedy: Remedy, document: Document) -> tuple[Remedy, Fragment] | N
 
     None if no single document sets the values, or none is rendered again when it changes.
     """
-    if document.rendering is None or document.filled_in is not None:
+    places = [change.at for change in remedy.changes]
+    if document.rendering is None or any(document.is_filled_at(at) for at in places):
         return None
-    found = document.rendering.setting(document, [change.at for change in remedy.changes])
+    found = document.rendering.setting(document.as_written, places)
     if found is None:
         return None
-    fragment, places = found
-    changes = tuple(replace(change, at=at) for change, at in zip(remedy.changes, places, strict=True))
+    fragment, inside = found
+    changes = tuple(replace(change, at=at) for change, at in zip(remedy.changes, inside, strict=True))
     return replace(remedy, changes=changes), fragment
 
 

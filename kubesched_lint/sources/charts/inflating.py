@@ -9,6 +9,7 @@ from typing import Any
 from kubesched_lint.files import content_at, root_of
 from kubesched_lint.sources.charts.lock import LockError, Pinned, are_versions, pinned
 from kubesched_lint.sources.charts.rendering import Asked, Charts, NoHelmError, given_values
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in, value_of
 from kubesched_lint.sources.manifests.kustomize.tree import Inflate
@@ -29,12 +30,16 @@ class CannotInflateError(Exception):
 def inflating(charts: Charts) -> Inflate:
     """Return how kustomizations get the objects of their charts."""
 
-    def inflate(entry: Mapping[str, Any], read: Callable[[str], bytes | str]) -> tuple[str, str]:
+    def inflate(entry: Mapping[str, Any], read: Callable[[str], bytes | str]) -> Made:
         try:
             (made,) = charts.made([_asked(entry, read)])
-        except (CannotInflateError, LockError, NoHelmError) as error:
-            return "", str(error)
-        return made.text, made.why
+        except CannotInflateError as error:
+            return Made(why=str(error))
+        except NoHelmError as error:
+            return Made(why=str(error), is_refused=True)
+        except LockError as error:
+            return Made(why=f"{charts.lock}: {error}", is_refused=True)
+        return made
 
     return inflate
 

@@ -19,7 +19,8 @@ _CHART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9][A-Za-z0-9._-]*)*
 _VERSION = re.compile(r"v?\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[0-9A-Za-z.-]{1,99})?(?:\+[0-9A-Za-z.-]{1,99})?")
 _RANGE = re.compile(r"[<>=!~^v ]{0,4}[0-9xX*][0-9A-Za-z.*<>=!~^|,+ -]{0,99}")
 _KEYS = ("repository", "chart", "version", "sha256")
-_RESOLVED = "resolved"
+_RESOLVED, _OF_MANIFEST = "resolved", "digest"
+_MANIFEST = re.compile(r"sha256:[0-9a-f]{64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -30,25 +31,29 @@ class LockError(Exception):
 class Pinned(Struct, frozen=True, order=True):
     """A chart as it is asked for. ``repository`` is its address without the chart's name: ``https://…`` or ``oci://…``.
 
-    ``version`` is one version, or a range, which the lock pins.
+    ``version`` is one version, or a range, which the lock pins. ``digest`` is that of the manifest in a registry, as
+    ``sha256:…``: it decides, whatever the version says, which may be empty then.
     """
 
     repository: str
     chart: str
     version: str
+    digest: str = ""
 
     def __str__(self) -> str:
-        return f"{self.chart} {self.version}"
+        return f"{self.chart} {self.version or self.digest}"
 
     @property
     def is_range(self) -> bool:
-        return not is_one_version(self.version)
+        return not self.digest and not is_one_version(self.version)
 
     @property
     def is_sound(self) -> bool:
-        """Whether the three are an address, a name and versions: nothing that a program takes for an option."""
+        """Whether they are an address, a name, versions and a digest: nothing that a program takes for an option."""
         pairs = ((_ADDRESS, self.repository), (_CHART, self.chart))
-        return are_versions(self.version) and all(pattern.fullmatch(text) for pattern, text in pairs)
+        is_named = is_digest(self.digest) and not self.version
+        is_named = is_named or (are_versions(self.version) and (is_digest(self.digest) or not self.digest))
+        return is_named and all(pattern.fullmatch(text) for pattern, text in pairs)
 
 
 class Locked(Struct, frozen=True, order=True):
@@ -58,12 +63,12 @@ class Locked(Struct, frozen=True, order=True):
     resolved: str = ""
 
 
-def pinned(address: str, chart: str, version: str) -> Pinned:
+def pinned(address: str, chart: str, version: str, digest: str = "") -> Pinned:
     """Return a chart under the one spelling of its address; ``chart`` may be empty if the address ends with it."""
     plain = address.strip().rstrip("/")
     if not chart:
         plain, _, chart = plain.rpartition("/")
-    return Pinned(plain, chart, version)
+    return Pinned(plain, chart, version, digest)
 
 
 def is_one_version(version: str) -> bool:
@@ -74,6 +79,11 @@ def is_one_version(version: str) -> bool:
 def are_versions(version: str) -> bool:
     """Return whether it names one version, or a range, as Helm reads them."""
     return is_one_version(version) or _RANGE.fullmatch(version) is not None
+
+
+def is_digest(text: str) -> bool:
+    """Return whether it is the digest of a manifest, ``sha256:…``."""
+    return _MANIFEST.fullmatch(text) is not None
 
 
 def locked_in(path: str, root: str = "") -> Mapping[Pinned, Locked]:
@@ -102,10 +112,10 @@ def locked_in(path: str, root: str = "") -> Mapping[Pinned, Locked]:
 def _entry(entry: Any) -> tuple[Pinned, Locked]:
     values = [entry.get(key) for key in _KEYS] if isinstance(entry, dict) else []
     texts = [value for value in values if isinstance(value, str)]
-    if len(texts) != len(_KEYS) or set(entry) - {_RESOLVED} != set(_KEYS):
+    if len(texts) != len(_KEYS) or set(entry) - {_RESOLVED, _OF_MANIFEST} != set(_KEYS):
         raise LockError(f"each of [[charts]] has {', '.join(_KEYS)}, which are strings")
-    *names, digest = texts
-    found, resolved = Pinned(*names), entry.get(_RESOLVED, "")
+    repository, chart, version, digest = texts
+    found, resolved = Pinned(repository, chart, version, str(entry.get(_OF_MANIFEST, ""))), entry.get(_RESOLVED, "")
     is_resolved = isinstance(resolved, str) and (is_one_version(resolved) if found.is_range else not resolved)
     if not found.is_sound or not _DIGEST.fullmatch(digest) or not is_resolved:
         raise LockError(f"no chart, version and SHA-256 digest: {texts}")
@@ -119,6 +129,7 @@ def text_of(charts: Iterable[tuple[Pinned, Locked]]) -> str:
         lines.append(
             f'\n[[charts]]\nrepository = "{one.repository}"\nchart = "{one.chart}"\nversion = "{one.version}"\n'
         )
+        lines += [f'{_OF_MANIFEST} = "{one.digest}"\n'] if one.digest else []
         lines += [f'{_RESOLVED} = "{its.resolved}"\n'] if its.resolved else []
         lines.append(f'sha256 = "{its.sha256}"\n')
     return "".join(lines)

@@ -12,11 +12,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from kubesched_lint.sources.charts.folder import archive
 from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, locked_in
 from kubesched_lint.sources.manifests.chart_archive import ArchiveError, ChartFiles, chart_in, subcharts_of
-from kubesched_lint.sources.manifests.kustomization import value_in
+from kubesched_lint.sources.manifests.charts import Made
+from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (
     Rendered,
@@ -35,6 +37,13 @@ _LIKE = "1.35.0"
 """The Kubernetes version that charts are told if nobody names one: else it would depend on Helm's."""
 
 
+class ChartFile(Struct, frozen=True):
+    """A file of values in the archive of a chart, by its path in it; ``is_optional``: it need not be there."""
+
+    path: str
+    is_optional: bool = False
+
+
 class Asked(Struct, frozen=True):
     """A release to render: ``values`` are those that its object gives, as JSON.
 
@@ -48,15 +57,10 @@ class Asked(Struct, frozen=True):
     folder: str = ""
     post: str = ""
     """Kustomizations, as a list in JSON, that change what Helm made, one after another; empty for none."""
-
-
-class Made(Struct, frozen=True):
-    """What a release became: the text that Helm wrote; ``why`` if it wrote none, which then says why."""
-
-    text: str = ""
-    why: str = ""
-    is_refused: bool = False
-    """Whether the archive is none that anybody should install."""
+    own: tuple[ChartFile, ...] = ()
+    """Files of the archive that stand in for its values.yaml, the last above the others; empty for none."""
+    below: tuple[ChartFile | str, ...] = ()
+    """Values below ``values``, the last above the others: files of the archive, or JSON."""
 
 
 class Charts(Struct, frozen=True):
@@ -118,16 +122,23 @@ class Charts(Struct, frozen=True):
         data = None if one.folder else archive(self.folder, digest)
         if data is None and not one.folder:
             return Made(why=f"{one.chart} is locked, and its archive is not here: {PULL}")
-        options = ("--namespace", one.namespace, "--kube-version", self._version, "--values")
+        options = ["--namespace", one.namespace, "--kube-version", self._version]
         folder = ""
         try:
             with TemporaryDirectory(prefix="kubesched-lint-") as folder:
-                home, values = os.path.join(folder, "home"), os.path.join(folder, "values.json")
-                chart = one.folder if data is None else _written(data, folder)
+                home, chart = os.path.join(folder, "home"), one.folder
                 os.mkdir(home)
-                with open(values, "w", encoding="utf-8") as file:
-                    file.write(one.values)
-                command = (*tool.command, *options, values, "--", one.name)
+                layers = [*one.below, one.values]
+                if data is not None:
+                    files = chart_in(data)
+                    chart = _written(files if not one.own else _with_values(files, one.own), folder)
+                    layers = [_layer(files, layer) for layer in layers]
+                for number, layer in enumerate(layers):
+                    path = os.path.join(folder, f"{number}.values.json")
+                    options += ["--values", path]
+                    with open(path, "w", encoding="utf-8") as file:
+                        file.write(str(layer))
+                command = (*tool.command, *options, "--", one.name)
                 text = render(Tool(tool.name, command), chart, home=home)
                 for number, settings in enumerate(json.loads(one.post or "[]")):
                     text = _changed(text, settings, os.path.join(folder, f"post{number}"))
@@ -141,12 +152,38 @@ class Charts(Struct, frozen=True):
             return Made(why=words.replace(folder, "") if folder else words)
 
 
-def _written(data: bytes, folder: str) -> str:
-    """Return the path of an archive in a folder that has what may be given to Helm. Raises ArchiveError, OSError."""
+def _written(chart: ChartFiles, folder: str) -> str:
+    """Return the path of an archive in a folder that has the files of a chart. Raises OSError."""
     path = os.path.join(folder, "chart.tgz")
     with open(path, "wb") as file:
-        file.write(chart_in(data).packed())
+        file.write(chart.packed())
     return path
+
+
+def _with_values(chart: ChartFiles, own: Sequence[ChartFile]) -> ChartFiles:
+    """Return a chart whose values are those of some of its files, as source-controller packs it. Raises RenderError."""
+    values: Mapping[str, Any] = {}
+    for file in own:
+        if os.path.normpath(file.path).startswith(_NOT_OF_VALUES):
+            raise RenderError(f"{file.path} is no file of values")
+        values = merged(values, _values_in(chart, file))
+    return replace(chart, files={**chart.files, _VALUES: as_json(values).encode()})
+
+
+def _layer(chart: ChartFiles, layer: ChartFile | str) -> str:
+    """Return values as JSON. Raises RenderError."""
+    return layer if isinstance(layer, str) else as_json(_values_in(chart, layer))
+
+
+def _values_in(chart: ChartFiles, file: ChartFile) -> Mapping[str, Any]:
+    """Return the values in a file of a chart. Raises RenderError."""
+    data = chart.files.get(os.path.normpath(file.path))
+    if data is None and not file.is_optional:
+        raise RenderError(f"{file.path} is not in the chart")
+    value = value_in(text_to_read(data)) if data else {}
+    if value is not None and not isinstance(value, dict):
+        raise RenderError(f"{file.path} is no mapping")
+    return value or {}
 
 
 def _changed(text: str, settings: Mapping[str, Any], folder: str) -> str:
@@ -193,25 +230,32 @@ def given_values(values: Any) -> str | None:
 
 
 @lru_cache(maxsize=64)
-def default_values(folder: str, digest: str) -> tuple[tuple[tuple[str, ...], str, str], ...]:
-    """Return (path of the subchart, file in the archive, text) of each file of default values of a chart."""
+def default_values(
+    folder: str, digest: str, own: tuple[ChartFile, ...] = ()
+) -> tuple[tuple[tuple[str, ...], str, str], ...]:
+    """Return (path of the subchart, file in the archive, text) of each file of default values of a chart.
+
+    ``own`` as in ``Asked``.
+    """
     data = archive(folder, digest)
     if data is None:
         return ()
     try:
-        chart = chart_in(data, _OF_DEFAULTS)
+        chart = chart_in(data, _OF_DEFAULTS | {os.path.basename(file.path) for file in own})
     except ArchiveError:
         return ()
     found = []
+    root = {os.path.normpath(file.path) for file in own} or {_VALUES}
     for path, content in sorted(chart.files.items()):
-        folders = subcharts_of(path, _VALUES)
-        if folders is not None:
+        folders = () if path in root else subcharts_of(path, _VALUES)
+        if folders is not None and (folders or path in root):
             names = tuple(_name_in(chart, folders[: number + 1]) for number in range(len(folders)))
             found.append((names, f"{chart.folder}/{path}", content.decode("utf-8", "replace")))
     return tuple(found)
 
 
 _VALUES = "values.yaml"
+_NOT_OF_VALUES = ("templates/", "charts/", "Chart.yaml")
 _OF_DEFAULTS = frozenset({"Chart.yaml", _VALUES})
 
 

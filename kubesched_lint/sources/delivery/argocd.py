@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import translate
+from functools import partial
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -14,10 +13,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.files import whole
 from kubesched_lint.findings import InputError
-from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.charts.inflating import inflating
 from kubesched_lint.sources.charts.lock import LockError, Pinned
-from kubesched_lint.sources.charts.rendering import Asked, Made, NoHelmError
+from kubesched_lint.sources.charts.rendering import Asked, NoHelmError
 from kubesched_lint.sources.delivery.argocd_charts import CannotRenderError, asked_of, chart_of
 from kubesched_lint.sources.delivery.argocd_objects import (
     APPLICATION,
@@ -28,22 +26,35 @@ from kubesched_lint.sources.delivery.argocd_objects import (
     applications_of,
     is_open,
 )
+from kubesched_lint.sources.delivery.argocd_sources import (
+    HELM,
+    KUSTOMIZE,
+    changed_by,
+    files_in,
+    held_in,
+    kinds_of,
+    overridden,
+    plain_address,
+)
 from kubesched_lint.sources.delivery.flux import Building, Found
-from kubesched_lint.sources.delivery.flux_objects import is_kind, listed, mapping
+from kubesched_lint.sources.delivery.flux_objects import is_kind, mapping
 from kubesched_lint.sources.manifests.chart_folder import obstacle_in
-from kubesched_lint.sources.manifests.charts import chart_rendering
+from kubesched_lint.sources.manifests.charts import Made, chart_rendering
 from kubesched_lint.sources.manifests.document import CHART, RENDERED, Delivery, Document, Skipped, Written
 from kubesched_lint.sources.manifests.filling import Homing
 from kubesched_lint.sources.manifests.flux import folder_in
-from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES, InputFile
+from kubesched_lint.sources.manifests.inputs import LARGEST, SUFFIXES, InputFile
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Outcome, render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of, written
 from kubesched_lint.sources.manifests.kustomize.tree import Applier, tree_applied
-from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
+from kubesched_lint.sources.manifests.limits import MOST_FILES, MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
-from kubesched_lint.sources.manifests.walking import Found as FoundFile
-from kubesched_lint.sources.manifests.walking import Walk, why_unreadable
+from kubesched_lint.sources.manifests.walking import why_unreadable
+
+_JSONNET = ".jsonnet"
+_LEAVES_OUT = b"+argocd:skip-file-rendering"
+"""In a file that Argo CD does not apply."""
 
 
 class _Wanted(Struct, frozen=True):
@@ -66,7 +77,7 @@ class ArgoFollowing:
 
     def __init__(self, building: Building, addresses: Iterable[str]) -> None:
         self._building = building
-        self._own = {_plain(address) for address in addresses}
+        self._own = {plain_address(address) for address in addresses}
         self.applications: dict[str, Application] = {}
         self._found: dict[str, list[Found]] = {}
         self._aside: dict[str, Found] = {}
@@ -172,7 +183,7 @@ class ArgoFollowing:
         elif not isinstance(path, str):
             if not source.get("ref"):
                 yield application.not_read("it names no folder")
-        elif is_open((path, source.get("repoURL"))) or is_open([path]):
+        elif is_open([path, source.get("repoURL")]):
             yield application.not_read(f"{path} is a template that nobody fills")
         elif not self._is_own(source):
             yield application.not_read(f"it takes it from {source.get('repoURL')}")
@@ -205,21 +216,32 @@ class ArgoFollowing:
             return application.not_read(str(error) if is_asked else f"it installs the chart {source.get('chart')}")
 
     def _is_own(self, source: Mapping[str, Any]) -> bool:
-        return _plain(str(source.get("repoURL"))) in self._own
+        return plain_address(str(source.get("repoURL"))) in self._own
 
     def _of_folder(
         self, application: Application, source: Mapping[str, Any], folder: str
     ) -> Iterator[Found | _Wanted | _Charted]:
         shown = os.path.relpath(folder)
-        if _is_chart(folder, source) and self._building.charts is None:
+        try:
+            source = overridden(source, folder, application.name, self._building.root)
+        except OSError as error:
+            yield application.not_read(f"{shown}: {why_unreadable(error)}")
+            return
+        kinds = kinds_of(folder, source)
+        if len(kinds) > 1:
+            words = f"{application.title} sets {' and '.join(kinds)}, and may set one: Argo CD applies nothing of it"
+            place, span = application.where.path, application.where.span
+            yield InputError(place, words, span.line, span.column)
+        elif kinds == [HELM] and self._building.charts is None:
             reason = f"Application {application.name} renders a chart: its templates are not read"
             yield Skipped(shown, 0, reason, unrendered=CHART)
-        elif _is_chart(folder, source):
+        elif kinds == [HELM]:
             yield self._of_chart(application, source, folder)
-        elif _is_kustomization(folder, source):
+        elif kinds == [KUSTOMIZE]:
             settings, charts = mapping(source.get("kustomize")), self._building.charts
             inflate = None if charts is None else inflating(charts)
-            by = Applier(application.name, lambda value: _changed(value, settings), application.where)
+            change = partial(changed_by, settings)
+            by = Applier(application.name, change, application.where, is_flux=False)
             yield _Wanted(application, tree_applied(shown, self._building.root, by, inflate))
         else:
             yield from self._files(application, mapping(source.get("directory")), folder, shown)
@@ -243,27 +265,25 @@ class ArgoFollowing:
         self, application: Application, directory: Mapping[str, Any], folder: str, shown: str
     ) -> Iterator[Found]:
         held = held_in(folder, directory)
-        if _has_jsonnet(folder, held):
+        suffixes = ("",) if directory.get("disableExtensionFilter") else SUFFIXES
+        found = list(islice(filter(held.holds, files_in(folder, held)), MOST_FILES + 1))
+        if len(found) > MOST_FILES:
+            yield application.not_read(f"{shown} has more than {MOST_FILES:,} files")
+        if any(path.endswith(_JSONNET) for path in found):
             yield application.not_read(f"Jsonnet in {shown} is not read")
-        for item in Walk(shown, self._building.root).below(shown, folder):
-            if not isinstance(item, FoundFile):
-                if isinstance(item, InputError):
-                    yield item
+        for path in found:
+            real = os.path.realpath(path)
+            if path.endswith(_JSONNET) or not path.endswith(suffixes) or (real != path and not os.path.isfile(real)):
                 continue
-            if not item.real.endswith(SUFFIXES) or not held.holds(item.real):
-                continue
+            name = os.path.relpath(path)
             try:
-                data = whole(item.real, LARGEST, root=self._building.root)
+                data = whole(path, LARGEST, root=self._building.root)
             except OSError as error:
-                yield InputError(item.path, why_unreadable(error))
+                yield InputError(name, why_unreadable(error))
                 continue
-            yield InputFile(
-                os.path.normpath(item.path),
-                data,
-                real=item.real,
-                filling=Homing(application.namespace),
-                delivered_by=Delivery(application.title),
-            )
+            if _LEAVES_OUT not in data:
+                by = Delivery(application.title)
+                yield InputFile(name, data, real=real, filling=Homing(application.namespace), delivered_by=by)
 
 
 def _installed(charted: _Charted, text: str) -> InputFile:
@@ -283,125 +303,5 @@ def _installed(charted: _Charted, text: str) -> InputFile:
     )
 
 
-def addresses_in(documents: Iterable[Document], root: str) -> list[str]:
-    """Return the addresses of this repository: those that most Applications give for folders that are in it."""
-    found: Counter[str] = Counter()
-    for document in documents:
-        spec = mapping(document.value.get("spec"))
-        spec = mapping(mapping(spec.get("template")).get("spec")) or spec
-        for source in (mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))):
-            path, address = source.get("path"), source.get("repoURL")
-            is_here = isinstance(path, str) and ("{{" in path or folder_in(root, path.lstrip("/"), root))
-            if is_here and isinstance(address, str) and "{{" not in address:
-                found[_plain(address)] += 1
-    return [address for address, _ in found.most_common(1)]
-
-
-class Held(Struct, frozen=True):
-    """The files of a folder that an Application applies; ``below``: also those in folders below it.
-
-    ``wanted`` and ``left_out`` are patterns of paths in the folder.
-    """
-
-    folder: str
-    below: bool = True
-    wanted: re.Pattern[str] | None = None
-    left_out: re.Pattern[str] | None = None
-
-    def holds(self, file: str) -> bool:
-        """Return whether a file in the folder is one of them; both are paths without links."""
-        path = file.removeprefix(self.folder).lstrip(os.sep)
-        if os.sep in path and not self.below:
-            return False
-        return not (self.wanted and not self.wanted.match(path)) and not (self.left_out and self.left_out.match(path))
-
-
-def held_in(folder: str, directory: Mapping[str, Any]) -> Held:
-    wanted, left_out = (_pattern(directory.get(key)) for key in ("include", "exclude"))
-    return Held(folder, bool(directory.get("recurse")), wanted, left_out)
-
-
-def _has_jsonnet(folder: str, held: Held) -> bool:
-    """Return whether an Application applies what Jsonnet makes."""
-    for number, (place, _, names) in enumerate(os.walk(folder)):
-        if any(name.endswith(".jsonnet") and held.holds(os.path.join(place, name)) for name in names):
-            return True
-        if not held.below or number > MOST_FOLDERS:
-            break
-    return False
-
-
-def held_by(document: Document, own: Sequence[str], root: str) -> Iterator[Held]:
-    """Yield what an Application applies of this repository, at the addresses ``own``; of a kustomization, any file.
-
-    Nothing for an ApplicationSet, whose templates have no path yet.
-    """
-    spec = mapping(document.value.get("spec"))
-    for source in (mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))):
-        path = source.get("path")
-        is_named = isinstance(path, str) and is_kind(document.api_version, document.kind, APPLICATION)
-        folder = folder_in(root, str(path).lstrip("/"), root) if is_named else ""
-        if folder and _plain(str(source.get("repoURL"))) in own and not _is_chart(folder, source):
-            is_listed = _is_kustomization(folder, source)
-            yield Held(folder) if is_listed else held_in(folder, mapping(source.get("directory")))
-
-
-def _is_chart(folder: str, source: Mapping[str, Any]) -> bool:
-    return bool(source.get("chart") or source.get("helm")) or os.path.lexists(os.path.join(folder, "Chart.yaml"))
-
-
-def _is_kustomization(folder: str, source: Mapping[str, Any]) -> bool:
-    return bool(source.get("kustomize")) or any(os.path.lexists(os.path.join(folder, name)) for name in KUSTOMIZATIONS)
-
-
 def _is_followed(api_version: object, kind: object) -> bool:
     return any(is_kind(api_version, kind, one) for one in (APPLICATION, APPLICATION_SET))
-
-
-def _changed(value: dict[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the kustomization with what an Application sets in it."""
-    changed = dict(value)
-    for key in ("namePrefix", "nameSuffix", "namespace"):
-        if settings.get(key):
-            changed[key] = settings[key]
-    for key in ("patches", "components", "replicas"):
-        if settings.get(key):
-            changed[key] = [*listed(value.get(key)), *listed(settings[key])]
-    if settings.get("commonLabels"):
-        changed["commonLabels"] = {**mapping(value.get("commonLabels")), **mapping(settings["commonLabels"])}
-    return changed
-
-
-def _plain(address: str) -> str:
-    """Return the address of a repository without what two spellings of it may differ in."""
-    text = address.strip().lower().removesuffix("/").removesuffix(".git")
-    text = text.partition("://")[2] or text
-    return text.rpartition("@")[2].replace(":", "/")
-
-
-def _pattern(text: object) -> re.Pattern[str] | None:
-    """Return what a pattern of file names means, None if there is none; ``*`` is any text, also with /."""
-    plain = _without_braces(text) if isinstance(text, str) and text else ()
-    return re.compile("|".join(map(translate, plain))) if plain else None
-
-
-def _without_braces(pattern: str) -> Sequence[str]:
-    """Return the patterns that ``{a,b}`` stands for; itself if they are too many or too long, which no file name is
-    like.
-    """
-    done: list[str] = []
-    made = 0
-    left = [pattern]
-    while left and len(left) + len(done) <= MOST_FOLDERS:
-        one = left.pop()
-        start = one.rfind("{")
-        end = one.find("}", start)
-        if start < 0 or end < 0:
-            done.append(one)
-        else:
-            choices = one[start + 1 : end].split(",")
-            made += len(choices) * len(one)
-            if made > LARGEST_SETTINGS:
-                return [pattern]
-            left += [one[:start] + choice + one[end + 1 :] for choice in choices]
-    return [pattern] if left else done

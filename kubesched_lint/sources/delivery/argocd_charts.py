@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kubesched_lint.files import whole
 from kubesched_lint.sources.charts.lock import Pinned, are_versions, pinned
-from kubesched_lint.sources.charts.rendering import Asked, given_values
+from kubesched_lint.sources.charts.parameters import values_set
+from kubesched_lint.sources.charts.rendering import Asked, ChartFile, given_values
 from kubesched_lint.sources.delivery.argocd_objects import Application, is_open
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.inputs import LARGEST
 from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.walking import why_unreadable
 
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,17})")
-_WORDS = {"true": True, "false": False, "null": None}
 _OTHERS = ("fileParameters", "kubeVersion", "apiVersions", "skipTests")
 """Settings that would change what is rendered."""
 
@@ -49,21 +47,33 @@ def asked_of(
         raise CannotRenderError("its values are a template that nobody fills")
     if other := next((key for key in _OTHERS if helm.get(key)), ""):
         raise CannotRenderError(f"helm.{other} is not read")
+    below: list[ChartFile | str] = []
     values: dict[str, Any] = {}
     for each in _values(helm, root, own, folder):
-        values = merged(values, each)
+        if isinstance(each, ChartFile):
+            below += [_as_json(values), each]
+            values = {}
+        else:
+            values = merged(values, each)
     for parameter in map(mapping, listed(helm.get("parameters"))):
         values = merged(values, _parameter(parameter))
+    text = _as_json(values)
+    name = str(helm.get("releaseName") or application.name)
+    namespace = str(helm.get("namespace") or application.namespace)
+    return Asked(Pinned("", "", "") if folder else chart_of(source), name, namespace, text, folder, below=tuple(below))
+
+
+def _as_json(values: Mapping[str, Any]) -> str:
     text = given_values(values)
     if text is None:
         raise CannotRenderError("its values are none that Helm could get")
-    name = str(helm.get("releaseName") or application.name)
-    namespace = str(helm.get("namespace") or application.namespace)
-    return Asked(Pinned("", "", "") if folder else chart_of(source), name, namespace, text, folder)
+    return text
 
 
-def _values(helm: Mapping[str, Any], root: str, own: Sequence[str], folder: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the values in the order in which later ones win."""
+def _values(
+    helm: Mapping[str, Any], root: str, own: Sequence[str], folder: str
+) -> Iterator[Mapping[str, Any] | ChartFile]:
+    """Yield the values in the order in which later ones win; those in an archive by the file's name there."""
     for name in map(str, listed(helm.get("valueFiles"))):
         yield from _of_file(name, root, own, folder, is_optional=bool(helm.get("ignoreMissingValueFiles")))
     inline = helm.get("valuesObject") or helm.get("values")
@@ -76,14 +86,17 @@ def _values(helm: Mapping[str, Any], root: str, own: Sequence[str], folder: str)
 
 def _of_file(
     name: str, root: str, own: Sequence[str], folder: str, *, is_optional: bool
-) -> Iterator[Mapping[str, Any]]:
+) -> Iterator[Mapping[str, Any] | ChartFile]:
     ref, _, rest = name.removeprefix("$").partition("/")
     if name.startswith("$"):
         if ref not in own:
             raise CannotRenderError(f"{name} is in another repository")
         path = os.path.join(root, rest)
-    elif not folder or "://" in name:
-        raise CannotRenderError(f"{name} is a file of the chart")
+    elif "://" in name or any(sign in name for sign in "*?["):
+        raise CannotRenderError(f"{name} is not read")
+    elif not folder:
+        yield ChartFile(name.lstrip("/"), is_optional)
+        return
     else:
         path = os.path.join(root, name.lstrip("/")) if name.startswith("/") else os.path.join(folder, name)
     try:
@@ -104,12 +117,7 @@ def _of_file(
 def _parameter(parameter: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values that a parameter sets, as far as it is written plainly."""
     name, text = str(parameter.get("name") or ""), str(parameter.get("value") or "")
-    if not name or any(sign in name for sign in "[]{}\\,=") or any(sign in text for sign in "{}\\,"):
+    found = values_set(name, text, is_text=bool(parameter.get("forceString")))
+    if found is None:
         raise CannotRenderError(f"the parameter {name} is not read")
-    value: Any = text
-    if not parameter.get("forceString"):
-        value = _WORDS[text] if text in _WORDS else int(text) if _NUMBER.fullmatch(text) else text
-    for step in reversed(name.split(".")):
-        value = {step: value}
-    found: Mapping[str, Any] = value
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -15,7 +15,7 @@ from kubesched_lint.files import is_within, whole
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.document import REMOTE_APPLICATION, Document, Skipped
 from kubesched_lint.sources.manifests.inputs import LARGEST
-from kubesched_lint.sources.manifests.kustomization import text_to_read, value_in
+from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.limits import MOST_DEPTH
 
 APPLICATION = ("argoproj.io", "Application")
@@ -87,12 +87,29 @@ def applications_of(document: Document, root: str) -> Iterator[Application]:
     fields = document.text.count("{{")
     making = _Making(root)
     for generator in map(mapping, listed(spec.get("generators"))):
+        own = next((mapping(one["template"]) for one in map(mapping, generator.values()) if "template" in one), {})
         for params in making.params(generator, {}):
             making.charge(fields * max(map(len, params.values()), default=0))
-            made = mapping(filled(template, params))
+            made = mapping(filled(merged(template, _without_empty(own)), params))
             name = mapping(made.get("metadata")).get("name")
-            why = "templatePatch is not read" if _is_patched(spec, params) else ""
-            yield Application(str(name or document.name), mapping(made.get("spec")), where, why)
+            its = mapping(made.get("spec"))
+            why = "templatePatch is not read" if _is_patched(spec, params) else _why_open(its)
+            yield Application(str(name or document.name), its, where, why)
+
+
+def _why_open(spec: Mapping[str, Any]) -> str:
+    """Return why nobody can tell where an Application goes, or what of a folder it applies; empty if one can."""
+    if is_open(spec.get("destination")):
+        return "its destination is a template that nobody fills"
+    sources = [mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))]
+    key = next((key for one in sources for key in ("kustomize", "directory") if is_open(one.get(key))), "")
+    return f"its {key} is a template that nobody fills" if key else ""
+
+
+def _without_empty(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the template of a generator without what is empty, which the other template fills in."""
+    plain = {key: _without_empty(one) if isinstance(one, dict) else one for key, one in value.items()}
+    return {key: one for key, one in plain.items() if one not in (None, "", 0, False, {}, [])}
 
 
 def _is_patched(spec: Mapping[str, Any], params: Mapping[str, str]) -> bool:
@@ -145,12 +162,14 @@ class _Making:
         """Yield the parameters that a generator makes, each with those of the generators around it."""
         self.charge(_GENERATOR)
         for params in self._own_params(generator, outer):
+            if not _selects(mapping(generator.get("selector")), params):
+                continue
             self.charge(_SET + sum(len(name) + len(value) for name, value in params.items()))
             yield {**outer, **params}
 
     def _own_params(self, generator: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
         if "list" in generator:
-            for element in listed(mapping(generator["list"]).get("elements")):
+            for element in (*listed(mapping(generator["list"]).get("elements")), *self._elements(generator, outer)):
                 yield _flat(mapping(filled(element, outer)))
         elif "git" in generator:
             git = mapping(filled(mapping(generator["git"]), outer))
@@ -165,8 +184,21 @@ class _Making:
         elif "merge" in generator:
             yield from self._merged(mapping(generator["merge"]), outer)
         else:
-            kind = next(iter(generator), "(none)")
+            kind = next((key for key in generator if key != "selector"), "(none)")
             raise CannotMakeError(f"what its generator {kind} finds is not in this repository")
+
+    def _elements(self, generator: Mapping[str, Any], outer: Mapping[str, str]) -> Sequence[Any]:
+        """Return the elements that a list has as text."""
+        text = filled(mapping(generator["list"]).get("elementsYaml"), outer)
+        if not isinstance(text, str) or not text.strip():
+            return ()
+        if is_open(text):
+            raise CannotMakeError("its elementsYaml is a template that nobody fills")
+        self.charge(len(text))
+        found = value_in(text)
+        if not isinstance(found, list):
+            raise CannotMakeError("its elementsYaml is no list")
+        return found
 
     def _merged(self, merge: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
         first, others = _first_of(merge)
@@ -185,28 +217,43 @@ class _Making:
         found = {
             path for pattern in wanted for path in self._matching(pattern) if os.path.isdir(f"{self._root}/{path}")
         }
-        yield from (_of_path(path) for path in sorted(found) if not any(matches(path, one) for one in left_out))
+        yield from (
+            _prefixed(_of_path(path), git) for path in sorted(found) if not any(matches(path, one) for one in left_out)
+        )
 
     def _of_files(self, git: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+        wanted, left_out = set[str](), set[str]()
         for entry in map(mapping, listed(git.get("files"))):
-            for path in sorted(self._matching(str(entry.get("path")))):
-                if not os.path.isfile(f"{self._root}/{path}"):
-                    continue
-                data = whole(f"{self._root}/{path}", LARGEST, root=self._root)
-                self.charge(len(data))
-                value = value_in(text_to_read(data))
-                for one in value if isinstance(value, list) else [value]:
-                    yield {
-                        **_flat(mapping(one)),
-                        **_of_path(os.path.dirname(path)),
-                        "path.filename": os.path.basename(path),
-                    }
+            (left_out if entry.get("exclude") else wanted).update(self._files(str(entry.get("path"))))
+        for path in sorted(wanted - left_out):
+            data = whole(f"{self._root}/{path}", LARGEST, root=self._root)
+            self.charge(len(data))
+            value = value_in(text_to_read(data))
+            for one in value if isinstance(value, list) else [value]:
+                own = {**_of_path(os.path.dirname(path)), "path.filename": os.path.basename(path)}
+                yield {**_flat(mapping(one)), **_prefixed(own, git)}
 
     def _matching(self, pattern: str) -> Iterator[str]:
-        """Yield the files and folders of the repository that a pattern means, by their paths in it; no links."""
-        for path in _below(self._root, "", pattern):
+        """Yield the folders and files of the repository that a pattern means, by their paths in it; no links."""
+        for path in _below(self._root, "", len(pattern.strip("/").split("/"))):
             self.charge(_LOOK)
-            if matches(path, pattern):
+            if matches(path, pattern) and not any(step.startswith(".") for step in path.split("/")):
+                yield path
+
+    def _files(self, pattern: str) -> Iterator[str]:
+        """Yield the files that ``git ls-files`` lists for a pattern, where ``*`` is any text, also with /."""
+        wanted = os.path.normpath(pattern.lstrip("/"))
+        if wanted.startswith(os.pardir) or "\0" in wanted:
+            return
+        plain = re.split(r"[*?\[]", wanted, maxsplit=1)[0]
+        if os.path.isfile(f"{self._root}/{wanted}"):
+            yield wanted
+            return
+        folder = plain.rpartition("/")[0] if plain != wanted else wanted
+        for path in _below(self._root, folder, MOST_DEPTH):
+            self.charge(_LOOK)
+            is_meant = plain == wanted or fnmatchcase(path, wanted)
+            if is_meant and os.path.isfile(f"{self._root}/{path}"):
                 yield path
 
 
@@ -224,6 +271,11 @@ def _of_path(path: str) -> dict[str, str]:
     return {**own, **{f"path[{number}]": step for number, step in enumerate(steps)}}
 
 
+def _prefixed(params: Mapping[str, str], git: Mapping[str, Any]) -> dict[str, str]:
+    prefix = git.get("pathParamPrefix")
+    return {f"{prefix}.{key}" if prefix else key: value for key, value in params.items()}
+
+
 def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, str]:
     found: dict[str, str] = {}
     for key, child in value.items():
@@ -238,16 +290,28 @@ def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, str]:
 
 
 def matches(path: str, pattern: str) -> bool:
-    """Return whether a path is what a pattern of Argo CD means: ``*`` is one name, ``**`` any number of them."""
+    """Return whether a pattern of folders means a path: ``*`` and ``**`` are one name, as in Go's path.Match."""
     names, wanted = path.split("/"), pattern.strip("/").split("/")
-    if "**" in wanted:
-        return fnmatchcase(path, pattern.strip("/").replace("**", "*"))
     return len(names) == len(wanted) and all(map(fnmatchcase, names, wanted))
 
 
-def _below(root: str, folder: str, pattern: str) -> Iterator[str]:
-    """Yield what the repository holds, as deep as the pattern reaches."""
-    deepest = len(pattern.strip("/").split("/")) if "**" not in pattern else MOST_DEPTH
+def _selects(selector: Mapping[str, Any], params: Mapping[str, str]) -> bool:
+    """Return whether a generator keeps a set of parameters, which it holds against a selector of labels."""
+    wanted = [(key, "In", [str(value)]) for key, value in mapping(selector.get("matchLabels")).items()]
+    for one in map(mapping, listed(selector.get("matchExpressions"))):
+        wanted.append((str(one.get("key")), str(one.get("operator")), [*map(str, listed(one.get("values")))]))
+    for key, operator, values in wanted:
+        is_there, is_one = key in params, params.get(key) in values
+        holds = {"In": is_one, "NotIn": not is_one, "Exists": is_there, "DoesNotExist": not is_there}.get(operator)
+        if holds is None:
+            raise CannotMakeError(f"its selector has the operator {operator}")
+        if not holds:
+            return False
+    return True
+
+
+def _below(root: str, folder: str, deepest: int) -> Iterator[str]:
+    """Yield what a folder of the repository holds, by the paths in this, which have at most so many steps."""
     try:
         with os.scandir(os.path.join(root, folder)) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -259,4 +323,4 @@ def _below(root: str, folder: str, pattern: str) -> Iterator[str]:
             continue
         yield path
         if entry.is_dir() and path.count("/") + 1 < deepest:
-            yield from _below(root, path, pattern)
+            yield from _below(root, path, deepest)

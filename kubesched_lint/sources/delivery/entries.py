@@ -15,8 +15,9 @@ from msgspec import Struct
 from kubesched_lint.engine.base.places import Location, Path, Span
 from kubesched_lint.files import content_at, is_within, root_of, whole
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.delivery.argocd import ArgoFollowing, Held, addresses_in, held_by
+from kubesched_lint.sources.delivery.argocd import ArgoFollowing
 from kubesched_lint.sources.delivery.argocd_objects import APPLICATION, APPLICATION_SET, IN_CLUSTER
+from kubesched_lint.sources.delivery.argocd_sources import Held, addresses_in, held_by
 from kubesched_lint.sources.delivery.flux import Building, Following, Found, kustomization_of
 from kubesched_lint.sources.delivery.flux_objects import KUSTOMIZATION, FluxKustomization, is_kind, mapping
 from kubesched_lint.sources.manifests.document import Document
@@ -397,6 +398,27 @@ def applied_files(
             continue
         building = Building(repository.root, tool, kept, progress, is_excluded, charts)
         yield from applied_set(repository, repository.entry(path), building).files
+
+
+def read_by_others(paths: Iterable[str], store: Store | None = None) -> dict[str, str]:
+    """Return the files that the sets of other entry points of the repositories are made of, each with one of these."""
+    found: dict[str, str] = {}
+    tool = kustomizer()
+    if tool is None:
+        return found
+    for path in paths:
+        repository = repository_of(place_of_entry(path), store)
+        building = Building(repository.root, tool, store)
+        for entry in repository.entries():
+            if os.path.normpath(entry.path) != os.path.normpath(path):
+                files = applied_set(repository, entry, building).files
+                found.update((name, entry.path) for one in files if isinstance(one, InputFile) for name in _names(one))
+    return found
+
+
+def _names(file: InputFile) -> Iterator[str]:
+    """Yield the files of the repository that a file of a set is made of."""
+    yield from [file.path] if file.rendering is None else (one.path for one in file.rendering.files)
 
 
 def _own_file(path: str) -> Iterator[Found]:

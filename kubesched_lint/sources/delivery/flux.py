@@ -96,6 +96,11 @@ class Following:
                 if found.path in paths:
                     found = replace(found, path=f"{found.path.removesuffix(RENDERED)} for {built.by.title}{RENDERED}")
                 paths.add(found.path)
+            wrong = built.by.wrong_variable(self._maps)
+            if wrong and found is not None:
+                place, span = built.by.where.path, built.by.where.span
+                words = f"Flux applies nothing of Kustomization {built.by.title}: {wrong}"
+                found = InputError(place, words, span.line, span.column)
             if found is not None:
                 yield found
         yield from self._aside.values()
@@ -154,10 +159,13 @@ class Following:
         return None
 
     def _folder(self, by: FluxKustomization) -> str:
-        return folder_in(self._building.root, by.path.lstrip("/"), self._building.root)
+        root, path = self._building.root, by.path.lstrip("/")
+        found = folder_in(root, path, root)
+        return found if found == os.path.normpath(os.path.join(root, path)) else ""
 
-    @staticmethod
-    def _why_absent(path: str) -> str:
+    def _why_absent(self, path: str) -> str:
+        if folder_in(self._building.root, path.lstrip("/"), self._building.root):
+            return "a link, which Flux leaves out of what it fetches"
         return "which has a variable that nobody defines" if "${" in path else "and there is no such folder"
 
     def _is_own(self, source: tuple[str, str]) -> bool:

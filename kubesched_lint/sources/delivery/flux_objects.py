@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +15,7 @@ from kubesched_lint.sources.manifests.kustomize.tree import Applier, as_json
 
 KUSTOMIZATION = ("kustomize.toolkit.fluxcd.io", "Kustomization")
 DEFAULT_NAMESPACE = "default"
+_NAME = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 
 
 def is_kind(api_version: object, kind: object, wanted: tuple[str, str]) -> bool:
@@ -53,14 +56,16 @@ class FluxKustomization(Struct, frozen=True):
     def applier(self) -> Applier:
         return Applier(self.title, self._changed, self.where)
 
-    def _changed(self, value: dict[str, Any]) -> dict[str, Any]:
+    def _changed(self, value: dict[str, Any], folder: str) -> dict[str, Any]:
         """Return the kustomization in its folder with its settings, as kustomize-controller merges them."""
         spec, changed = self.spec, dict(value)
         fields = (("targetNamespace", "namespace"), ("namePrefix", "namePrefix"), ("nameSuffix", "nameSuffix"))
         changed.update(
             {theirs: spec[ours] for ours, theirs in fields if isinstance(spec.get(ours), str) and spec[ours]}
         )
-        more = {"patches": [*patches_of(spec)], "components": listed(spec.get("components"))}
+        components = listed(spec.get("components"))
+        components = are_in(folder, components) if spec.get("ignoreMissingComponents") is True else components
+        more = {"patches": [*patches_of(spec)], "components": components}
         labels = mapping(mapping(spec.get("commonMetadata")).get("labels"))
         more["labels"] = [{"pairs": labels, "includeSelectors": False}] if labels else []
         changed.update({key: [*listed(value.get(key)), *items] for key, items in more.items() if items})
@@ -94,6 +99,16 @@ class FluxKustomization(Struct, frozen=True):
         pairs = tuple((name, value.replace("\n", "")) for name, value in values.items() if name not in hidden)
         return Variables(pairs, ", ".join(unknown), True, frozenset(hidden))
 
+    def wrong_variable(self, maps: Mapping[tuple[str, str], Mapping[str, str]]) -> str:
+        """Return for which variable Flux applies nothing; empty if there is none. ``maps`` as in ``variables``."""
+        build = mapping(self.spec.get("postBuild"))
+        given, sources = mapping(build.get("substitute")), map(mapping, listed(build.get("substituteFrom")))
+        of_maps = (str(one.get("name")) for one in sources if one.get("kind") == "ConfigMap")
+        names = [*map(str, given), *(name for title in of_maps for name in maps.get((self.namespace, title), ()))]
+        plain = next((str(name) for name, value in given.items() if not isinstance(value, str)), "")
+        wrong = next((name for name in names if not _NAME.fullmatch(name)), "")
+        return f"its variable {plain} is no text" if plain else f"its variable {wrong} is no name" if wrong else ""
+
 
 Secrets = Mapping[tuple[str, str], frozenset[str]]
 """Namespace and name of a Secret → its keys."""
@@ -106,6 +121,11 @@ def patches_of(spec: Mapping[str, Any]) -> Iterator[Any]:
         yield {"patch": as_json(patch)}
     for patch in map(mapping, listed(spec.get("patchesJson6902"))):
         yield {"patch": as_json(patch.get("patch")), "target": patch.get("target")}
+
+
+def are_in(folder: str, entries: Iterable[Any]) -> list[Any]:
+    """Return the entries that name something in or around a folder, such as ``../part``."""
+    return [one for one in entries if "\0" not in str(one) and os.path.lexists(os.path.join(folder, str(one)))]
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

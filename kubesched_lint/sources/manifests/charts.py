@@ -16,6 +16,15 @@ from kubesched_lint.sources.manifests.yaml.split import parts
 MARK = "# Source: "
 
 
+class Made(Struct, frozen=True):
+    """What a chart became: the text that Helm wrote; ``why`` if it wrote none, which then says why."""
+
+    text: str = ""
+    why: str = ""
+    is_refused: bool = False
+    """Whether that is an error of the input: an archive that nobody should install."""
+
+
 class ChartRendering(Struct, frozen=True, eq=False):
     """The text that Helm rendered.
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.engine.base.places import Location, Manifest, Path, Source, Span
+from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.manifests.yaml.fast_reader import read_plain
 from kubesched_lint.sources.manifests.yaml.places import span_of
@@ -164,10 +165,17 @@ def _read(written: Itself[Text]) -> dict[str, Any]:
     return read_plain(written.it.whole)
 
 
+class Fills(Protocol):
+    """What Flux or Argo CD fill in."""
+
+    def filled(self, document: Document) -> Document: ...
+
+
 class FilledIn(Struct, frozen=True):
     """A document before its variables were filled in: where its values are written."""
 
     template: Document
+    by: Fills
     assumed: tuple[str, ...] = ()
     """What must hold for the defaults that were filled in, as sentences."""
 
@@ -291,6 +299,10 @@ class Document(Manifest, frozen=True):
     def as_written(self) -> Document:
         """The document with its variables, if Flux fills them in."""
         return self if self.filled_in is None else self.filled_in.template
+
+    def is_filled_at(self, path: Path) -> bool:
+        """Return whether the value at a path, or a key before it, is another one than is written."""
+        return bool(value_at(self.as_written.value, path) != value_at(self.value, path))
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Return the span of the value at ``path`` (of its key with ``key``), or of the nearest existing parent."""

@@ -58,7 +58,7 @@ class Filling(Struct, frozen=True):
         return replace(
             document,
             written=Text(document.text, value),
-            filled_in=FilledIn(document, tuple(sorted(assumed))),
+            filled_in=FilledIn(document, self, tuple(sorted(assumed))),
             name=str(meta.get("name") or ""),
             generate_name=str(meta.get("generateName") or ""),
             namespace=str(meta.get("namespace") or ""),
@@ -105,7 +105,7 @@ class Homing(Struct, frozen=True):
             "metadata": {**(meta if isinstance(meta, dict) else {}), "namespace": self.namespace},
         }
         written = Text(document.text, value)
-        return replace(document, written=written, filled_in=FilledIn(document), namespace=self.namespace)
+        return replace(document, written=written, filled_in=FilledIn(document, self), namespace=self.namespace)
 
 
 def _filled(text: str, variables: Variables, assumed: set[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -41,9 +41,11 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
     others: tuple[Written, ...]
     starts: dict[int, str] = field(default_factory=dict)
     mendable: str = ""
-    """The folder, without links, that the user named: a fix may change files in it, and no others. Empty if settings of
-    Flux or Argo CD are a part of the text, too.
+    """The folder, without links, that the user named, or the repository of an applied set: a fix may change files in
+    it, and no others. Empty if nobody could tell what becomes of the change.
     """
+    again: Callable[[Mapping[str, bytes]], Any] | None = None
+    """As ``again`` of the tree that was rendered."""
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
         return replace(entry, rendering=self) if isinstance(entry, Document) else entry

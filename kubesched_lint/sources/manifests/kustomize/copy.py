@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -38,11 +39,13 @@ class KustomizeTree(Struct, dict=True):
     """Real path of a file → the text that the tool reads instead."""
     obstacle: Skipped | InputError | None = None
     is_lacking: bool = False
-    """The obstacle is an entry that names nothing, so that nobody can build it as it is."""
+    """The obstacle is an entry that names nothing, or nothing that may be read: nobody can build it as it is."""
     outside: InputError | None = None
     """The first file that is not in or below the folder of the kustomization that lists it."""
     root: str = ""
     """If set, Flux builds it: it may list any file below this folder, not only those below its own."""
+    again: Callable[[Mapping[str, bytes]], KustomizeTree | None] | None = None
+    """Return the tree anew with other bytes of some files, by real path; None if nobody can."""
     applied_by: str = ""
     """The Kustomization of Flux whose settings are a part of it; several may apply one folder."""
 

@@ -115,8 +115,8 @@ def outcome_of(
     text, starts = _without_origins(tree, done)
     path = f"{os.path.normpath(tree.folder)}{RENDERED}"
     how = f"{tool.name} {os.path.normpath(tree.folder)}"
-    mendable = os.path.realpath(named) if named and not tree.root else ""
-    rendering = KustomizeRendering(text, how, *_sources(tree), starts, mendable)
+    mendable = os.path.realpath(named) if named and not tree.root else tree.root if tree.applied_by else ""
+    rendering = KustomizeRendering(text, how, *_sources(tree), starts, mendable, tree.again)
     return InputFile(path, text.encode("utf-8", "surrogateescape"), rendering=rendering)
 
 

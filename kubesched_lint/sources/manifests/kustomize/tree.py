@@ -23,6 +23,7 @@ from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_WHOLE
+from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
@@ -54,8 +55,8 @@ _RESTRICTED = "kubectl kustomize reads such files only with --load-restrictor Lo
 _NOT_AS_IT_IS = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
-Inflate = Callable[[Mapping[str, Any], Callable[[str], bytes | str]], tuple[str, str]]
-"""Returns what an entry of ``helmCharts`` becomes, or why it becomes nothing; reads files by their names in it."""
+Inflate = Callable[[Mapping[str, Any], Callable[[str], bytes | str]], Made]
+"""Returns what an entry of ``helmCharts`` becomes; reads files by their names in it."""
 NONE_GIVEN: Mapping[str, bytes] = MappingProxyType({})
 
 
@@ -68,14 +69,17 @@ class _Kustomization(Struct, frozen=True):
 
 
 class Applier(Struct, frozen=True):
-    """A Kustomization of Flux: ``change`` adds its settings to the kustomization in its folder.
+    """A Kustomization of Flux, or an Application of Argo CD: ``change`` adds its settings to the kustomization in its
+    folder, whose real path it gets, too.
 
-    ``named_at`` is the place that names the folder.
+    ``named_at`` is the place that names the folder. ``is_flux``: a folder without a kustomization gets one, an empty
+    one is no error, charts are not inflated, and links are not there.
     """
 
     name: str
-    change: Callable[[dict[str, Any]], dict[str, Any]]
+    change: Callable[[dict[str, Any], str], dict[str, Any]]
     named_at: Location
+    is_flux: bool = True
 
 
 def tree_of(
@@ -95,23 +99,30 @@ def tree_of(
         return _broken(walk.tree, found)
     if found.value.get("kind") == "Component":
         return None
+    if not walk.tree.root:
+        walk.tree.again = partial(tree_of, folder, NO_FLUX, inflate=inflate)
     walk.add_components(flux.components(walk.tree.real))
     walk.run()
     return walk.tree
 
 
-def tree_applied(folder: str, root: str, by: Applier, inflate: Inflate | None = None) -> KustomizeTree:
+def tree_applied(
+    folder: str, root: str, by: Applier, inflate: Inflate | None = None, given: Mapping[str, bytes] = NONE_GIVEN
+) -> KustomizeTree:
     """Return the tree of a folder in the repository ``root`` as Flux builds it for a Kustomization.
 
-    Without a kustomization in it, Flux makes one that lists the manifests in and below the folder.
+    Without a kustomization in it, Flux makes one that lists the manifests in and below the folder. ``given`` as in
+    ``tree_of``.
     """
-    walk = _Walk(folder, root, inflate=inflate)
-    walk.tree.applied_by = by.name
+    walk = _Walk(folder, root, given, inflate)
+    walk.tree.applied_by, walk.is_flux = by.name, by.is_flux
+    walk.tree.again = partial(tree_applied, folder, root, by, inflate)
     walk.begin(by)
     walk.run()
     return walk.tree
 
 
+_HEAD = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization"}
 _NO_MANIFESTS = frozenset({".git", ".github", ".circleci", ".gitlab-ci.yml", ".sops.yaml", ".flux.yaml"})
 """Names that Flux's source-controller leaves out."""
 
@@ -165,6 +176,7 @@ class _Walk:
     ) -> None:
         self._given = given
         self.inflate = inflate
+        self.is_flux = False
         self.tree = KustomizeTree(folder, root=root)
         self.waiting: list[tuple[str, Shape]] = [(self.tree.real, KUSTOMIZATION)]
         self._visited: set[tuple[str, Shape]] = set()
@@ -221,8 +233,12 @@ class _Walk:
         """Put the settings of Flux into the walk's own kustomization, or into the one that Flux makes."""
         real = self.tree.real
         known = self.kustomization(real)
-        if isinstance(known, str) and known != _NONE:
+        if isinstance(known, str) and _EMPTY in known and by.is_flux:
             path = _kustomizations(real)[0]
+            data = self.content(path)
+            known = _Kustomization(path, data if isinstance(data, bytes) else b"", dict(_HEAD))
+        if isinstance(known, str) and (known != _NONE or not by.is_flux):
+            path = next(iter(_kustomizations(real)), os.path.join(real, KUSTOMIZATIONS[0]))
             self.tree.kustomizations = {path: b""}
             self.tree.obstacle = InputError(shown(path, self.tree.folder), f"its folder {known}", 1, 1)
             return
@@ -230,11 +246,14 @@ class _Walk:
             data = self.content(os.path.realpath(by.named_at.path))
             listed = list(islice(_listed_by_flux(real), MOST_FILES + 1))
             path = os.path.join(real, KUSTOMIZATIONS[0])
-            value = {"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": listed}
+            value = {**_HEAD, "resources": listed}
             known = _Kustomization(path, data if isinstance(data, bytes) else b"", value, by.named_at)
             if len(listed) > MOST_FILES:
                 _Here(self, known, real).refuse(f"more than {MOST_FILES:,} files", ())
-        self._found[real] = replace(known, value=by.change(known.value))
+        value = by.change(known.value, real)
+        if by.is_flux and not value.get("resources"):  # without anything else, kubectl would call it empty
+            value = {**{key: one for key, one in value.items() if one != []}, "buildMetadata": ["originAnnotations"]}
+        self._found[real] = replace(known, value=value)
 
     def add_components(self, folders: Iterable[str]) -> None:
         """List further components in the walk's own kustomization, behind those that it lists: as Flux does."""
@@ -347,18 +366,23 @@ class _Here:
     def charts(self, value: Any, where: Path) -> list[str]:
         inflate = self._walk.inflate
         if inflate is None or not isinstance(value, list):
-            if value:
+            if value and self._walk.is_flux:
+                self.refuse(f"{CHARTS}, which Flux does not", where)
+            elif value:
                 self.skip(CHARTS, where)
             return []
         names: list[str] = []
         for number, entry in enumerate(value):
             at = (*where, number)
-            text, why = inflate(entry if isinstance(entry, dict) else {}, partial(self._read, where=at))
-            if why:
-                self.skip(f"{CHARTS}, which is not rendered: {why}", at)
+            made = inflate(entry if isinstance(entry, dict) else {}, partial(self._read, where=at))
+            if made.is_refused:
+                self._lack(made.why, "", at)
+                break
+            if made.why:
+                self.skip(f"{CHARTS}, which is not rendered: {made.why}", at)
                 break
             names.append(f"{_CHART}{number}.yaml")
-            self._walk.tree.instead[os.path.join(self._real, names[-1])] = text
+            self._walk.tree.instead[os.path.join(self._real, names[-1])] = made.text
         return names
 
     def _read(self, entry: str, where: Path) -> bytes | str:
@@ -432,7 +456,11 @@ class _Here:
         if self._walk.tree.root and self._climbs_out(entry):
             self._lack(f"{_short(entry)} is outside the repository, and is not read", entry, where)
             return None
-        return os.path.normpath(os.path.join(self._real, entry))
+        path = os.path.normpath(os.path.join(self._real, entry))
+        if self._walk.is_flux and os.path.lexists(path) and os.path.realpath(path) != path:
+            self._lack(f"{_short(entry)} is a link, which Flux leaves out of what it fetches", entry, where)
+            return None
+        return path
 
     def _climbs_out(self, entry: str) -> bool:
         """Return whether a step of the path is outside the repository: without the load restrictor, the tool would
@@ -463,7 +491,9 @@ class _Here:
         return os.path.relpath(real, self._real).replace(os.sep, "/")
 
     def _lack(self, words: str, entry: str, where: Path) -> None:
-        """Refuse an entry that names nothing here; another program may still fill in a placeholder."""
+        """Refuse an entry that names nothing here, or nothing that may be read; another program may still fill in a
+        placeholder.
+        """
         tree = self._walk.tree
         tree.is_lacking = tree.is_lacking or (tree.obstacle is None and placeholder(entry) is None)
         self.refuse(words, where)

@@ -394,7 +394,7 @@ def least_daemons(member: SimulatedMember, wanted: int) -> Bound:
     """
     pod, index = member.pod, member.set.index
     surges = bool(daemon_bounds(member.workload.strategy, 1)[0])
-    blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
+    blocking = [c for c in pod.spread if c.is_hard and (not c.honors_affinity or (c.min_domains or 1) > 1)]
     apart = kept_apart(member)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Bound(0, "its pods look at where others are")

@@ -117,7 +117,7 @@ def _is_partly_lost(simulated: SimulatedSet, event: str, key: str) -> bool:
 
 def _leaves_empty(simulated: SimulatedSet, event: str, pod: Pod, constraint: SpreadConstraint) -> bool:
     """Whether the loss may take all nodes of a domain that still counts."""
-    if not constraint.is_hard or constraint.node_taints_policy != "Ignore":
+    if not constraint.is_hard or constraint.honors_taints:
         return False
     every = counted_domains(pod, constraint, simulated.index).values()
     return any(not nodes & ~lost for nodes in every for lost in losses(simulated, event))

@@ -237,7 +237,7 @@ def _least_in_each_domain(ask: _Ask) -> Bound:
     every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
-        return Bound(0, "several spreads work together")
+        return Bound(0, "several spreads work together")  # nothing was tried, and no fewer than 0 pods run
     for met in product(*every):
         nodes = ask.open_
         for constraint, value in zip(ask.wide_spreads, met, strict=True):

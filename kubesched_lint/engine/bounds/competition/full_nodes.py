@@ -187,7 +187,7 @@ def _may_fill(member: SimulatedMember, own: int, among: NodeSet) -> bool:
 
 
 def _are_many(simulated: SimulatedSet, rivals: CompetingPods, among: NodeSet) -> bool:
-    """Whether there are too many to check which contender may use which node."""
+    """Whether there are too many to check which contender may use which node: if all may use all, more may be full."""
     demand = demand_of(simulated, among)
     return len(demand.kinds) * demand.contenders(rivals) > FEW_RUN
 
@@ -330,6 +330,7 @@ def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Seq
         weighed = [(k, max(k.missing.get(weight, 1), 1)) for k in priced]
         dearest = {nodes: _dearest(nodes, weighed, resources) for nodes in sizes}
         power = sum(count * max(map(mul, asked, dearest[nodes])) for (nodes, asked), count in pods.items())
+        # Rounding may only raise the bound.
         yield free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in weighed])
 
 

@@ -330,7 +330,6 @@ def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Seq
         weighed = [(k, max(k.missing.get(weight, 1), 1)) for k in priced]
         dearest = {nodes: _dearest(nodes, weighed, resources) for nodes in sizes}
         power = sum(count * max(map(mul, asked, dearest[nodes])) for (nodes, asked), count in pods.items())
-        # Rounding may only raise the bound.
         yield free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in weighed])
 
 

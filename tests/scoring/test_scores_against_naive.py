@@ -148,7 +148,7 @@ class Naive:
 
     def included(self, pod, constraint, n):
         node = self.nodes[n]
-        if constraint.node_affinity_policy == "Honor" and any(
+        if constraint.node_affinity_policy in ("", "Honor") and any(
             node.labels.get(k) != v for k, v in pod.node_selector.items()
         ):
             return False
@@ -314,8 +314,8 @@ spreads = st.builds(
     st.sampled_from(KEYS),
     st.sampled_from(["ScheduleAnyway", "ScheduleAnyway", "DoNotSchedule"]),
     selectors,
-    node_affinity_policy=st.sampled_from(["Honor", "Ignore"]),
-    node_taints_policy=st.sampled_from(["Honor", "Ignore"]),
+    node_affinity_policy=st.sampled_from(["", "Honor", "Ignore"]),
+    node_taints_policy=st.sampled_from(["", "Honor", "Ignore"]),
 )
 requests = st.fixed_dictionaries(
     {}, optional={"cpu": st.sampled_from([0, 100, 333, 1500]), "memory": st.sampled_from([0, 1 << 27, 3 << 30])}

@@ -86,6 +86,7 @@ def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Bound:
 
 
 def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Bound]:
+    """Yield upper bounds, one for each reason. Reasons that work together are counted apart, which only raises them."""
     simulated = member.set
     pod, cluster, index = with_enforced_constraints(member.pod), simulated.cluster, simulated.index
     granted = quotas.cap(member)
@@ -285,6 +286,7 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
     if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
         room = _room_beside(simulated, pod, [simulated.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
+    # The pods that it follows may be anywhere: the largest domains count, which only raises the bound.
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
     found = hosts.most(simulated, meanwhile)
     if changing or found >= len(sizes):

@@ -289,7 +289,7 @@ def _least_in_each_domain(ask: _Ask) -> Bound:
     every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
-        return Bound(0, "several spreads work together")
+        return Bound(0, "several spreads work together")  # nothing was tried, and no fewer than 0 pods run
     for met in product(*every):
         nodes = ask.open_
         for constraint, value in zip(ask.wide_spreads, met, strict=True):
@@ -446,7 +446,7 @@ def least_daemons(member: SimulatedMember, wanted: int) -> Bound:
     """
     pod, index = member.pod, member.set.index
     surges = bool(daemon_bounds(member.workload.strategy, 1)[0])
-    blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
+    blocking = [c for c in pod.spread if c.is_hard and (not c.honors_affinity or (c.min_domains or 1) > 1)]
     apart = kept_apart(member)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Bound(0, "its pods look at where others are")

@@ -117,7 +117,7 @@ def _is_partly_lost(simulated: SimulatedSet, event: str, key: str) -> bool:
 
 def leaves_empty(member: SimulatedMember, constraint: SpreadConstraint, taken: Iterable[NodeSet]) -> bool:
     """Whether one of the losses takes all nodes of a domain that still counts for a spread."""
-    if not constraint.is_hard or constraint.node_taints_policy != "Ignore":
+    if not constraint.is_hard or constraint.honors_taints:
         return False
     every = counted_domains(with_enforced_constraints(member.pod), constraint, member.set.index).values()
     return any(not nodes & ~lost for nodes in every for lost in taken)

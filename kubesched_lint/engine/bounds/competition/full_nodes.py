@@ -187,7 +187,7 @@ def _may_fill(member: SimulatedMember, own: int, among: NodeSet) -> bool:
 
 
 def _are_many(simulated: SimulatedSet, rivals: CompetingPods, among: NodeSet) -> bool:
-    """Whether there are too many to check which contender may use which node."""
+    """Whether there are too many to check which contender may use which node: if all may use all, more may be full."""
     demand = demand_of(simulated, among)
     return len(demand.kinds) * demand.contenders(rivals) > FEW_RUN
 

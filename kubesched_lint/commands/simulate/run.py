@@ -234,10 +234,11 @@ def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in base.numbers if i not in base.missing]
-    skewed = work.tried(lambda: tuple(_skews(simulated, effort, unmissing)), None, 4 / 3)  # little work follows
     rows = tuple(replace(row, at_once=tuple(at_once(simulated.member(row.number)))) for row in base.scored(rows))
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
+    # The cells come first: they are the same whether or not somebody asks for skews.
+    skewed = work.tried(lambda: tuple(_skews(simulated, effort, unmissing)), None, 4 / 3) if wishes.skews else ()
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
     return SimulationReport(
         workloads,

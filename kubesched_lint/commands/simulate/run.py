@@ -115,7 +115,7 @@ def simulate(
         scenario = Scenario(one.manifests, without_transient(cluster), manifests.premises(options))
         with work.within(work.share(0, len(found.each) - turn)):
             try:
-                part = _in_scenario(replace(asked, only=rows, chosen=one.notes), scenario)
+                part = _in_scenario(replace(asked, only=rows, chosen=one.notes), scenario, len(found.each))
             except ValueError as error:
                 raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
         parts.append((one.name, part))
@@ -123,11 +123,11 @@ def simulate(
     return merged(parts, found.notes, background=about_apart)
 
 
-def _in_scenario(asked: _Asked, written: Scenario) -> SimulationReport:
+def _in_scenario(asked: _Asked, written: Scenario, environments: int = 1) -> SimulationReport:
     scenario, nodes = accepted(written), len(asked.cluster.inventory.nodes)
-    limit = (
-        _steps(asked.effort, written.manifests, nodes, len(scenario.pools)) * WHOLE * (1 + len(asked.wishes.suppose))
-    )
+    steps = _steps(asked.effort, written.manifests, nodes, len(scenario.pools))
+    least = min(steps, MOST_STEPS // 20)  # most of their workloads are the same: each environment has a part
+    limit = max(steps / environments, least) * WHOLE * (1 + len(asked.wishes.suppose))
     try:
         with work.within(limit):
             found = _simulated(asked, scenario)
@@ -184,7 +184,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= most_parts * number
     steps = MOST_STEPS // 3
     if has_few_parts and number <= most and nodes <= most_nodes:
-        steps = min(MOST_STEPS, MOST_STEPS // 7 + STEPS_EACH_OF_ORDINARY * number)
+        steps = min(MOST_STEPS, max(MOST_STEPS // 10, STEPS_EACH_OF_ORDINARY * number))
     elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)

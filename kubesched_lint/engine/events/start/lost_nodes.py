@@ -78,6 +78,11 @@ def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], 
     return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
 
 
+def waits(timeline: Timeline) -> bool:
+    """Whether a pod has no node in an end of a timeline."""
+    return any(state.waiting or any(state.pinned) for state in timeline.states)
+
+
 def _waits(timeline: Timeline, state: State, workloads: Collection[int]) -> bool:
     """Whether a pod of one of these workloads has no node."""
     slots = timeline.pod_types.slots

@@ -46,7 +46,7 @@ class Effort(NamedTuple):
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
 
 
-_AIMED = 3
+_AIMED = 3 / 2
 """Steps of all cells that are left when the first is followed, per step of courses with an aim: every cell is told
 before an aim tells more of some."""
 

@@ -27,10 +27,10 @@ KINDS = (
 )  # fmt: skip
 
 
-def with_owners(found: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def with_owners(placed_pods: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Yield the pods and their Deployments; constraints depend on the number of the Deployment."""
     owners: dict[tuple[str, str], dict[str, Any]] = {}
-    for number, pod in enumerate(found):
+    for number, pod in enumerate(placed_pods):
         meta, spec = pod["metadata"], pod["spec"]
         app = meta["labels"]["app"]
         if app.startswith("app-"):
@@ -81,10 +81,10 @@ def main() -> None:
     before = time.process_time()
     cluster = cluster_from([("snapshot.json", data)], "snapshot.json")
     read = time.process_time()
-    found = audit(cluster, Options(), Rulebook.shipped())
+    report = audit(cluster, Options(), Rulebook.shipped())
     end = time.process_time()
     print(f"{pod_count:,} pods on {node_count:,} nodes: read {read - before:.2f} s, audit {end - read:.2f} s CPU")
-    print(f"  {verdict(found)}; not followed: {'; '.join(found.unfollowed) or 'nothing'}")
+    print(f"  {verdict(report)}; not followed: {'; '.join(report.unfollowed) or 'nothing'}")
 
 
 if __name__ == "__main__":

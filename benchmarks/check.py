@@ -69,8 +69,8 @@ def deployment(number: int, replicas: int, *, image: str = "1.0") -> Value:
 
 def owner(kind: str, of: Value) -> list[Value]:
     meta = of["metadata"]
-    one = {"apiVersion": "apps/v1", "kind": kind, "name": meta["name"], "uid": meta["uid"], "controller": True}
-    return [one]
+    controller = {"apiVersion": "apps/v1", "kind": kind, "name": meta["name"], "uid": meta["uid"], "controller": True}
+    return [controller]
 
 
 def replica_set(of: Value) -> Value:
@@ -108,7 +108,7 @@ def cluster(pod_count: int, node_count: int) -> Mapping[str, Iterable[Value]]:
     made = [deployment(number, each) for number in range(DEPLOYMENTS)]
     return {
         "nodes": (node(number) for number in range(node_count)),
-        "pods": (pod for number, one in enumerate(made) for pod in pods(one, number * 7, node_count)),
+        "pods": (pod for number, entry in enumerate(made) for pod in pods(entry, number * 7, node_count)),
         "deployments": made,
         "replicasets": map(replica_set, made),
         "namespaces": ({"metadata": {"name": f"team-{number:02}"}} for number in range(SPACES)),
@@ -170,7 +170,7 @@ def serve(pages: Pages) -> ThreadingHTTPServer:
 def manifests(each: int, rolled: int) -> str:
     changed = [deployment(number, each, image="1.1") for number in range(rolled)]
     changed += [deployment(rolled, each + 20), deployment(DEPLOYMENTS, 30)]
-    whole = ({"apiVersion": "apps/v1", "kind": "Deployment", **one} for one in changed)
+    whole = ({"apiVersion": "apps/v1", "kind": "Deployment", **entry} for entry in changed)
     return "\n---\n".join(map(json.dumps, whole))
 
 

@@ -51,21 +51,21 @@ def cluster(count: int, workloads: int) -> Cluster:
     )
     made = tuple(_workload(number, 3 * count // workloads) for number in range(workloads))
     state = ClusterState(index)
-    pods = tuple(bound for one in made for bound in _running(one, index, state))
+    pods = tuple(bound for made_workload in made for bound in _running(made_workload, index, state))
     sets = tuple(
         ReplicaSet("default", f"{w.name}-{_HASH}", w.name, w.replicas, _HASH, 1, "Deployment")
         for w in made
         if w.kind == "Deployment"
     )
-    found = Inventory(nodes=index.nodes, pods=pods, workloads=made, replica_sets=sets)
+    inventory = Inventory(nodes=index.nodes, pods=pods, workloads=made, replica_sets=sets)
     kinds = {"Node", "Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "PodDisruptionBudget", "Namespace"}
-    return Cluster(found, "made.yaml", "snapshot", frozenset(kinds))
+    return Cluster(inventory, "made.yaml", "snapshot", frozenset(kinds))
 
 
 def _workload(number: int, replicas: int) -> Workload:
-    found = decode_workload(manifest(number), "default", None, number)
-    by_zone = any(term.topology_key == ZONE for term in found.pod.required_anti_affinity)
-    return replace(found, replicas=2 if by_zone else replicas) if found.kind != "DaemonSet" else found
+    workload = decode_workload(manifest(number), "default", None, number)
+    by_zone = any(term.topology_key == ZONE for term in workload.pod.required_anti_affinity)
+    return replace(workload, replicas=2 if by_zone else replicas) if workload.kind != "DaemonSet" else workload
 
 
 def _running(workload: Workload, index: NodeIndex, state: ClusterState) -> Iterator[BoundPod]:

@@ -62,8 +62,8 @@ def nodes(cpu: int) -> Cluster:
 
 
 def read(files: Iterable[tuple[str, bytes]]) -> ManifestSet:
-    found = [document for path, text in files for document in documents(path, text, is_read)]
-    return manifest_set(found, "default")
+    entries = [document for path, text in files for document in documents(path, text, is_read)]
+    return manifest_set(entries, "default")
 
 
 def made() -> ManifestSet:
@@ -89,11 +89,11 @@ def records(path: Path) -> Iterator[Cell]:
             yield from cells(read((name, text.encode()) for name, text in record["files"].items()), cluster)
 
 
-def tell(name: str, found: Iterable[Cell]) -> None:
+def tell(name: str, simulated_cells: Iterable[Cell]) -> None:
     started = process_time()
     total = Counter[str]()
     reasons, events = Counter[str](), Counter[str]()
-    for cell in found:
+    for cell in simulated_cells:
         apart = cell.verdict == UNKNOWN and APART.search(" ".join((cell.why, *cell.missing)))
         total["cells"] += not apart
         total["apart"] += bool(apart)

@@ -51,10 +51,10 @@ def instructions(arguments: Sequence[str], folder: Path) -> int:
         subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False)
         counted = (*valgrind, *command)
         done = subprocess.run(counted, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    found = _COUNTED.search(done.stderr)
-    if found is None or done.returncode not in (0, 1):
+    match = _COUNTED.search(done.stderr)
+    if match is None or done.returncode not in (0, 1):
         raise RuntimeError(f"{' '.join(words)}: exit code {done.returncode}: {done.stderr[-300:]}")
-    return int(found[1].replace(",", ""))
+    return int(match[1].replace(",", ""))
 
 
 def key() -> str:

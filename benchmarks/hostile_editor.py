@@ -13,5 +13,5 @@ if __name__ == "__main__":
     slowest = ("nothing", 0.0)
     for what, seconds in edited(sys.argv[1], next(iter(sys.argv[2:]), None)):
         print(f"{what}: {seconds:.2f}", flush=True)
-        slowest = max(slowest, (what, seconds), key=lambda one: one[1])
+        slowest = max(slowest, (what, seconds), key=lambda shape: shape[1])
     print(f"slowest: {slowest[1]:.2f} at {slowest[0]}")

@@ -83,10 +83,10 @@ def texts(command: str, files: Files) -> dict[str, str]:
 
 def write(command: str, files: Files, folder: Path) -> int:
     """Write what a command reads. Return its bytes."""
-    found = texts(command, files)
-    for name, text in found.items():
+    texts_of_files = texts(command, files)
+    for name, text in texts_of_files.items():
         (folder / name).write_text(text, encoding="utf-8")
-    return sum(map(len, found.values()))
+    return sum(map(len, texts_of_files.values()))
 
 
 def cpu(command: str, files: Files, folder: Path, limit: int) -> float | None:
@@ -124,10 +124,10 @@ def of_next_to_nothing(command: str, folder: Path, limit: int) -> float:
 
 def growth(sizes: Sequence[int], seconds: Sequence[float | None], tiny: float) -> float | None:
     """The exponent that fits all sizes; None if a run did not end or all took next to nothing."""
-    known = [one - tiny for one in seconds if one is not None]
+    known = [second - tiny for second in seconds if second is not None]
     if len(known) < max(len(sizes), 2) or known[-1] < _NOTHING_TO_TELL:
         return None
-    return exponent(sizes, [max(one, 0.02) for one in known])
+    return exponent(sizes, [max(known_second, 0.02) for known_second in known])
 
 
 @cache
@@ -165,7 +165,7 @@ def measured(
             return f"{shape:20} {command:9} FAILED {error}", False
         if seconds[-1] is None:
             break
-    columns = " ".join("   never" if one is None else f"{one:8.2f}" for one in seconds)
+    columns = " ".join("   never" if second is None else f"{second:8.2f}" for second in seconds)
     whole = len(seconds) == len(parts)
     # The text of some shapes stays as long: it has their size as a number.
     grown = growth(sizes if sizes[-1] > 1.5 * sizes[0] else counts, seconds, tiny) if whole else None
@@ -192,7 +192,7 @@ def main() -> None:
     kept = True
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        commands = {one: of_next_to_nothing(one, folder, asked.limit) for one in asked.command.split(",")}
+        commands = {word: of_next_to_nothing(word, folder, asked.limit) for word in asked.command.split(",")}
         for shape in asked.shapes or SHAPES:
             for command, tiny in commands.items():
                 for with_cluster in {"both": (True, False), "with": (True,), "without": (False,)}[asked.cluster]:

@@ -88,8 +88,8 @@ def main() -> int:
     )
     for count, chosen, most in ((12, plain, 1_000), (1_002, plain, 1_000), (1_002, apart, 600)):
         began = process_time()
-        found = capacity(count, chosen, most)
-        print(f"{found} of {most} pods placed one by one on {count:,} nodes: {process_time() - began:.2f} s of CPU")
+        placed = capacity(count, chosen, most)
+        print(f"{placed} of {most} pods placed one by one on {count:,} nodes: {process_time() - began:.2f} s of CPU")
     return 0 if spent < GOAL else 1
 
 

@@ -23,8 +23,8 @@ def rows() -> Iterator[Row]:
             (folder / str(count)).mkdir()
             for i in range(count):
                 (folder / str(count) / f"c{i}.yaml").write_text(json.dumps(sketch(NODES)), encoding="utf-8")
-        one = folder / str(CLUSTERS[0]) / "c0.yaml"
-        lint = (*LINT, manifests, "--no-cache", "--no-config", "-c", str(one))
+        first_cluster = folder / str(CLUSTERS[0]) / "c0.yaml"
+        lint = (*LINT, manifests, "--no-cache", "--no-config", "-c", str(first_cluster))
         alone = least([spent(lint) for _ in range(2)]).cpu
         fleet = (*FLEET, manifests, "--executor", "serial", "--clusters")
         runs = [spent((*fleet, str(folder / str(count)))) for count in CLUSTERS]

@@ -48,13 +48,13 @@ def _sizes(beside_what: str, command: Sequence[str], folders: Sequence[str], goa
     nothing = spent((*command, "--no-cache", FILE)).cpu
     ours, theirs = zip(*(_with_reference(command, folder) for folder in folders), strict=True)
     sizes = [COUNT / part for part in PARTS]
-    growth = exponent(sizes, [one.cpu - nothing for one in ours])
+    growth = exponent(sizes, [entry.cpu - nothing for entry in ours])
     last, reference = ours[-1], theirs[-1]
     said = f"{last.cpu:.2f} s"
     yield Row(f"{COUNT:,} files, {beside_what}, `--no-cache`", last.cpu / reference.cpu, REFERENCE, goal, growth, said)
     a_file = (last.peak - ours[0].peak) * 1024 / (sizes[-1] - sizes[0])
     said = f"{a_file:.1f} KiB a file; the reference {reference.peak:.0f} MiB"
-    yield Row("… memory", last.peak, "MiB", MOST_MEMORY, exponent(sizes, [one.peak for one in ours]), said)
+    yield Row("… memory", last.peak, "MiB", MOST_MEMORY, exponent(sizes, [entry.peak for entry in ours]), said)
 
 
 def _with_reference(command: Sequence[str], folder: str) -> tuple[Spent, Spent]:

@@ -58,5 +58,5 @@ def sketch(nodes: int) -> dict[str, object]:
 def open_cells(simulate: tuple[str, ...]) -> str:
     """How many cells of how many are unknown."""
     done = subprocess.run(simulate, cwd=ROOT, capture_output=True, text=True, check=False)
-    found = re.search(r"([\d,]+ of [\d,]+) cells (?:is|are) unknown", done.stdout)
-    return found[1] if found else "no cells"
+    match = re.search(r"([\d,]+ of [\d,]+) cells (?:is|are) unknown", done.stdout)
+    return match[1] if match else "no cells"

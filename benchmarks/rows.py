@@ -83,9 +83,12 @@ def growing(
 
     If no such run does the same work, ``nothing`` is that of a run of size ``smallest``, and both grow from there.
     """
-    found = {size: least([spent(command) for _ in range(2)]) for size, command in runs.items()}
-    largest = found[max(found)]
-    growth = exponent([size - smallest for size in found], [one.cpu - nothing for one in found.values()])
+    seconds_by_size = {size: least([spent(command) for _ in range(2)]) for size, command in runs.items()}
+    largest = seconds_by_size[max(seconds_by_size)]
+    growth = exponent(
+        [size - smallest for size in seconds_by_size],
+        [each_size.cpu - nothing for each_size in seconds_by_size.values()],
+    )
     return Row(what, largest.cpu, "s", goal, growth, f"{largest.peak:.0f} MiB{said}")
 
 

@@ -40,9 +40,9 @@ def _ring(folder: Path, count: int) -> tuple[str, ...]:
 
 def _pools(folder: Path, count: int) -> str:
     """A cluster with pools that may become machines of many kinds."""
-    here = folder / f"{count}-pools"
-    here.mkdir()
-    (here / "nodes.yaml").write_text(json.dumps(sketch(6)), encoding="utf-8")
+    pools_folder = folder / f"{count}-pools"
+    pools_folder.mkdir()
+    (pools_folder / "nodes.yaml").write_text(json.dumps(sketch(6)), encoding="utf-8")
     requirements = [
         {"key": "karpenter.sh/capacity-type", "operator": "In", "values": ["spot", "on-demand"]},
         {"key": "karpenter.k8s.aws/instance-category", "operator": "In", "values": ["c", "m", "r"]},
@@ -53,5 +53,5 @@ def _pools(folder: Path, count: int) -> str:
         template = {"metadata": {"labels": {"team": f"t{i}"}}, "spec": spec}
         pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": f"p{i}"}}
         text = json.dumps({**pool, "spec": {"template": template, "limits": {"cpu": "1000"}}})
-        (here / f"pool-{i}.yaml").write_text(text, encoding="utf-8")
-    return str(here)
+        (pools_folder / f"pool-{i}.yaml").write_text(text, encoding="utf-8")
+    return str(pools_folder)

@@ -52,16 +52,16 @@ def place_of(path: str, known: Places | None = None) -> ResolvedPath:
 
     ``known`` caches folders between calls.
     """
-    here = _current()
-    folder, name = os.path.split(os.path.join(here, path.rstrip(os.sep) or path))
+    current_folder = _current()
+    folder, name = os.path.split(os.path.join(current_folder, path.rstrip(os.sep) or path))
     place = known.get(folder) if known is not None else None
     if place is None:
-        place = _walked(folder, here)
+        place = _walked(folder, current_folder)
         if known is not None:
             known[folder] = place
-    found = _step(place, name, here) if name else place
-    if place.root or is_within(found.real, place.real) or os.path.isdir(found.real):
-        return found
+    resolved = _step(place, name, current_folder) if name else place
+    if place.root or is_within(resolved.real, place.real) or os.path.isdir(resolved.real):
+        return resolved
     raise UnreadableError(leaving(place.real))
 
 
@@ -89,23 +89,25 @@ def leaving(root: str) -> str:
     return f"a link that leads out of {what}: it is not read"
 
 
-def _walked(folder: str, here: str) -> ResolvedPath:
+def _walked(folder: str, current_folder: str) -> ResolvedPath:
     """Resolve folder by folder from the top, so that a link cannot hide the root that it leaves."""
     drive, rest = os.path.splitdrive(folder)
     place = ResolvedPath(drive + os.sep)
     for name in rest.split(os.sep):
         if name not in ("", os.curdir):
-            place = _step(place, name, here)
+            place = _step(place, name, current_folder)
     return place
 
 
-def _step(place: ResolvedPath, name: str, here: str) -> ResolvedPath:
+def _step(place: ResolvedPath, name: str, current_folder: str) -> ResolvedPath:
     if name == os.curdir:
         return place
     if name == os.pardir:
         above = os.path.dirname(place.real)
         return (
-            ResolvedPath(above, place.root, place.is_linked) if is_within(above, place.root) else _walked(above, here)
+            ResolvedPath(above, place.root, place.is_linked)
+            if is_within(above, place.root)
+            else _walked(above, current_folder)
         )
     real, root, is_linked = os.path.join(place.real, name), place.root, place.is_linked
     if os.path.islink(real):
@@ -114,8 +116,8 @@ def _step(place: ResolvedPath, name: str, here: str) -> ResolvedPath:
         if os.path.islink(real):  # it links to itself
             raise OSError(ELOOP, os.strerror(ELOOP))
         if not root:
-            root = _walked(real, here).root
-    is_workplace = real == here and os.path.dirname(here) != here
+            root = _walked(real, current_folder).root
+    is_workplace = real == current_folder and os.path.dirname(current_folder) != current_folder
     if os.path.lexists(os.path.join(real, _REPOSITORY)) or (is_workplace and not root):
         root = real
     return ResolvedPath(real, root, is_linked)
@@ -176,8 +178,8 @@ class own_folder:  # noqa: N801 - reads as a sentence: with own_folder(path)
         self._folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
     def __enter__(self) -> int:
-        found = os.fstat(self._folder)
-        if found.st_uid != os.geteuid() or found.st_mode & 0o077:
+        status = os.fstat(self._folder)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o077:
             os.close(self._folder)
             raise UnreadableError("accessible to other users")
         return self._folder
@@ -202,12 +204,12 @@ def _handle(real: str, folder: int | None = None) -> tuple[int, int]:
     _check(os.stat(real, dir_fd=folder, follow_symlinks=False).st_mode)  # opening a device may already have an effect
     handle = os.open(real, _CAUTIOUS) if folder is None else os.open(real, _CAUTIOUS, dir_fd=folder)
     try:
-        found = os.fstat(handle)
-        _check(found.st_mode)
+        status = os.fstat(handle)
+        _check(status.st_mode)
     except OSError:
         os.close(handle)
         raise
-    return handle, found.st_size
+    return handle, status.st_size
 
 
 def _check(mode: int) -> None:

@@ -369,8 +369,8 @@ def why(
         seed,
         feature_gates=feature_gates,
     )
-    found = answers(question, manifests.inventory, known)
-    return Why(tuple(with_premises(one, question, known) for one in found), manifests.errors)
+    all_answers = answers(question, manifests.inventory, known)
+    return Why(tuple(with_premises(answer, question, known) for answer in all_answers), manifests.errors)
 
 
 def fit(
@@ -589,19 +589,19 @@ def _version(asked: str) -> str:
 
 
 def _severities(given: Mapping[str, Severity | str], book: Rulebook) -> Mapping[str, Severity]:
-    found = {}
+    severities = {}
     for slug, wanted in given.items():
         rule = book.get(slug)
-        found[rule.slug] = severity_of(wanted.word if isinstance(wanted, Severity) else wanted, rule)
-    return found
+        severities[rule.slug] = severity_of(wanted.word if isinstance(wanted, Severity) else wanted, rule)
+    return severities
 
 
 def _params(given: Mapping[str, Mapping[str, object]], book: Rulebook) -> Mapping[str, Mapping[str, object]]:
-    found = {}
+    params = {}
     for slug, values in given.items():
         rule = book.get(slug)
-        found[rule.slug] = {name: param_of(name, value, rule, book) for name, value in values.items()}
-    return found
+        params[rule.slug] = {name: param_of(name, value, rule, book) for name, value in values.items()}
+    return params
 
 
 __all__ = [

@@ -49,7 +49,7 @@ def visible(text: str) -> str:
     if is_plain(text):
         return text
     text = text.replace("\r\n", " ").replace("\n", " ").replace("\t", " ")
-    return _unsafe().sub(lambda found: _shown(found[0]), text)
+    return _unsafe().sub(lambda match: _shown(match[0]), text)
 
 
 def visible_lines(text: str, *, painted: bool = False) -> str:
@@ -59,11 +59,11 @@ def visible_lines(text: str, *, painted: bool = False) -> str:
     kept = re.compile(rf"{_PAINT}|[\n\t]" if painted else "[\n\t]")
     pieces = []
     at = 0
-    for found in kept.finditer(text):
-        pieces += [text[at : found.start()], found[0]]
-        at = found.end()
+    for match in kept.finditer(text):
+        pieces += [text[at : match.start()], match[0]]
+        at = match.end()
     pieces.append(text[at:])
-    pieces[::2] = (_unsafe().sub(lambda found: _shown(found[0]), piece) for piece in pieces[::2])
+    pieces[::2] = (_unsafe().sub(lambda match: _shown(match[0]), piece) for piece in pieces[::2])
     return "".join(pieces)
 
 
@@ -78,8 +78,8 @@ def cells_of(text: str) -> list[str]:
     """Return the text to show for each character of ``text``."""
     cells = list(text)
     if not is_plain(text):
-        for found in _unsafe().finditer(text):
-            cells[found.start()] = _shown(found[0])
+        for match in _unsafe().finditer(text):
+            cells[match.start()] = _shown(match[0])
     return cells
 
 
@@ -92,7 +92,7 @@ def safe_json(text: str) -> str:
     """Return the same JSON with the necessary escapes."""
     if text.isascii() and not any(sign in text for sign in ("::", "##", "\x7f")):
         return text
-    return _unsafe(json=True).sub(lambda found: _escaped(found[0]), text)
+    return _unsafe(json=True).sub(lambda match: _escaped(match[0]), text)
 
 
 def escaped(text: str) -> str:

@@ -101,7 +101,7 @@ def run(
         raise ProgramError(f"{name} cannot be run: {(error.strerror or str(error)).lower()}") from None
     assert process.stdout is not None
     assert process.stderr is not None
-    found: list[bytes] = [b"", b""]
+    outputs: list[bytes] = [b"", b""]
     short: list[BaseException] = []
 
     def read(number: int, stream: IO[bytes], most: int) -> None:
@@ -111,7 +111,7 @@ def run(
             while size <= most and (piece := stream.read(min(_PIECE, most + 1 - size))):
                 pieces.append(piece)
                 size += len(piece)
-            found[number] = b"".join(pieces)
+            outputs[number] = b"".join(pieces)
         except MemoryError as error:
             short.append(error)
         if size > most or short:
@@ -138,9 +138,9 @@ def run(
             process.wait()
     if short:
         raise ProgramError(f"{name} writes more than the memory can hold")
-    if len(found[0]) > largest:
+    if len(outputs[0]) > largest:
         raise ProgramError(f"{name} writes more than {largest // 1024**2} MiB")
-    return Done(code, found[0], found[1].decode("utf-8", "replace"))
+    return Done(code, outputs[0], outputs[1].decode("utf-8", "replace"))
 
 
 def _holding(data: bytes) -> IO[bytes]:
@@ -253,9 +253,9 @@ class WorkTree:
         if self._harmless is None:
             self._harmless = tuple(_options(_HARMLESS))  # reading the configuration runs nothing
             self._harmless += tuple(_options(dict(self._named())))
-            here = self._run("rev-parse", "--show-toplevel")
-            named = here.out.decode("utf-8", "surrogateescape").rstrip("\n")
-            if not here.code and os.path.realpath(named) != self.top:
+            toplevel = self._run("rev-parse", "--show-toplevel")
+            named = toplevel.out.decode("utf-8", "surrogateescape").rstrip("\n")
+            if not toplevel.code and os.path.realpath(named) != self.top:
                 raise ProgramError(f"the repository in {self.top} calls another folder its work tree: {named}")
         return self._run(*arguments, given=given)
 

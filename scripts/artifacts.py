@@ -45,8 +45,10 @@ class ReleaseError(Exception):
 
 def version() -> str:
     """Return the version of this checkout, such as ``0.2.0``."""
-    (found,) = re.findall(r'__version__ = "(.*)"', (ROOT / "kubesched_lint" / "version.py").read_text(encoding="utf-8"))
-    return str(found)
+    (written_version,) = re.findall(
+        r'__version__ = "(.*)"', (ROOT / "kubesched_lint" / "version.py").read_text(encoding="utf-8")
+    )
+    return str(written_version)
 
 
 def notes(changelog: str, of: str) -> str:

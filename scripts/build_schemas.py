@@ -89,7 +89,7 @@ def code(schema: Schema, go_name: str) -> str:
     if target is not None:
         return SPECIAL.get(target) or f"*{type_name(target)}"
     kind = schema["type"]
-    kind = kind if isinstance(kind, str) else next(one for one in kind if one != "null")
+    kind = kind if isinstance(kind, str) else next(each_kind for each_kind in kind if each_kind != "null")
     if kind == "array":
         return f"[{code(schema['items'], go_name.removeprefix('[]'))}"
     if kind == "object":
@@ -101,18 +101,18 @@ def code(schema: Schema, go_name: str) -> str:
 
 
 def reachable(definitions: dict[str, Schema]) -> dict[str, Schema]:
-    found: dict[str, Schema] = {}
+    schemas: dict[str, Schema] = {}
     waiting = [*ROOTS, *(name for name in YOUNG if name in definitions)]
     while waiting:
         name = waiting.pop()
-        if name in found or name in SPECIAL:
+        if name in schemas or name in SPECIAL:
             continue
-        found[name] = definitions[name]
+        schemas[name] = definitions[name]
         for schema in definitions[name].get("properties", {}).values():
             for inner in (schema, schema.get("items"), schema.get("additionalProperties")):
                 if isinstance(inner, dict) and (target := reference(inner)):
                     waiting.append(target)
-    return found
+    return schemas
 
 
 def strip(definitions: dict[str, Schema], go_types: dict[str, str]) -> dict[str, str]:

@@ -68,15 +68,15 @@ def recordings() -> Value:
 def replays(lines: Sequence[Value]) -> Iterator[Value]:
     """One row for each repository of a replay."""
     for repository in dict.fromkeys(line["repository"] for line in lines):
-        its = [line for line in lines if line["repository"] == repository]
-        judged = [line for line in its if line.get("commit")]
+        own_lines = [line for line in lines if line["repository"] == repository]
+        judged = [line for line in own_lines if line.get("commit")]
         if judged:
             yield {
                 "repository": repository,
                 "commits": len(judged),
                 "workloads": judged[-1]["workloads"],
                 "blocked": [line["commit"] for line in judged if line["exitCode"]],
-                "cells": next((line["cells"] for line in its if "cells" in line), {}),
+                "cells": next((line["cells"] for line in own_lines if "cells" in line), {}),
             }
 
 
@@ -84,8 +84,8 @@ def measure(replay: Path) -> None:
     lines = [json.loads(line) for line in replay.read_text().splitlines()]
     rows = [*replays(lines)]
     never = {line["repository"] for line in lines}.difference(row["repository"] for row in rows)
-    found = {"recordings": recordings(), "replay": rows, "neverGreen": sorted(never)}
-    (MEASURED / f"{__version__}.json").write_text(json.dumps(found, indent=1) + "\n")
+    figures = {"recordings": recordings(), "replay": rows, "neverGreen": sorted(never)}
+    (MEASURED / f"{__version__}.json").write_text(json.dumps(figures, indent=1) + "\n")
 
 
 # --- the page ---------------------------------------------------------------------------------------------------------
@@ -108,29 +108,29 @@ def part() -> str:
 def _table(releases: Mapping[str, Value], judged: Mapping[tuple[str, str], Value]) -> Iterator[str]:
     yield "| | " + " | ".join(releases) + " |"
     yield "|---|" + "--:|" * len(releases)
-    columns = [dict(_figures(found, judged)) for found in releases.values()]
+    columns = [dict(_figures(release, judged)) for release in releases.values()]
     for name in columns[0]:
         yield f"| {name} | " + " | ".join(column[name] for column in columns) + " |"
 
 
-def _figures(found: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[tuple[str, str]]:
-    seen = found["recordings"]
+def _figures(figures: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[tuple[str, str]]:
+    seen = figures["recordings"]
     contradicted = seen["asked"] - seen["agreed"] - seen["artefacts"]
     yield "recorded deployments", f"{seen['asked']:,}"
     yield "**errors that a recording contradicts** (goal: 0)", f"**{contradicted}**"
     yield "set aside, because no kubelet took part in the recording", f"{seen['artefacts']}"
     yield "cells about recordings that are `?`", _share(seen["cells"])
-    commits = sum(row["commits"] for row in found["replay"])
-    kinds = Counter(one["verdict"] for one in _verdicts_of(found, judged))
+    commits = sum(row["commits"] for row in figures["replay"])
+    kinds = Counter(decision["verdict"] for decision in _verdicts_of(figures, judged))
     yield "replayed commits", f"{commits:,}"
-    yield "repositories", f"{len(found['replay'])}"
+    yield "repositories", f"{len(figures['replay'])}"
     yield "**blocks per 100 pull requests**", f"**{100 * kinds.total() / commits:.1f}**"
-    yield "… and repositories in which the gate would never be green", f"{len(found['neverGreen'])}"
+    yield "… and repositories in which the gate would never be green", f"{len(figures['neverGreen'])}"
     for kind, meaning in MEANINGS.items():
         goal = " (goal: at most 0.2 %)" if kind == "innocent" else ""
         yield f"… of them {kind}: {meaning}{goal}", f"{kinds[kind]} ({100 * kinds[kind] / commits:.2f} %)"
     cells = Counter[str]()
-    for row in found["replay"]:
+    for row in figures["replay"]:
         cells.update(row["cells"])
     yield "cells of `simulate` in these repositories that are `?`", _share(cells)
 
@@ -141,26 +141,26 @@ def _share(cells: Mapping[str, int]) -> str:
     return f"{100 * counted.get('unknown', 0) / every:.1f} % of {every:,}" if every else "not measured"
 
 
-def _verdicts_of(found: Value, judged: Mapping[tuple[str, str], Value]) -> list[Value]:
+def _verdicts_of(figures: Value, judged: Mapping[tuple[str, str], Value]) -> list[Value]:
     """The verdict on each blocked commit. Raises KeyError if one is missing."""
-    return [judged[row["repository"], commit] for row in found["replay"] for commit in row["blocked"]]
+    return [judged[row["repository"], commit] for row in figures["replay"] for commit in row["blocked"]]
 
 
-def _repositories(found: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[str]:
+def _repositories(figures: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[str]:
     yield "| repository | commits | workloads | blocked | innocent | `?` |"
     yield "|---|--:|--:|--:|--:|--:|"
-    for row in found["replay"]:
+    for row in figures["replay"]:
         innocent = sum(judged[row["repository"], commit]["verdict"] == "innocent" for commit in row["blocked"])
         counts = f"{row['commits']} | {row['workloads']} | {len(row['blocked'])} | {innocent}"
         yield f"| {row['repository']} | {counts} | {_share(row['cells'])} |"
 
 
-def _blocked(found: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[str]:
+def _blocked(figures: Value, judged: Mapping[tuple[str, str], Value]) -> Iterator[str]:
     yield "| blocked | verdict | why |"
     yield "|---|---|---|"
-    for one in _verdicts_of(found, judged):
-        if one["verdict"] not in ("follows", "old"):
-            yield f"| {one['repository']} {one['commit'][:8]} | {one['verdict']} | {one['reason']} |"
+    for row in _verdicts_of(figures, judged):
+        if row["verdict"] not in ("follows", "old"):
+            yield f"| {row['repository']} {row['commit'][:8]} | {row['verdict']} | {row['reason']} |"
 
 
 def main() -> None:

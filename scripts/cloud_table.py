@@ -30,13 +30,13 @@ Row = Mapping[str, Any]
 
 
 def read() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
-    return found
+    expected_rows: Mapping[str, Any] = json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
+    return expected_rows
 
 
 def mistakes() -> Mapping[str, Row]:
-    found: Mapping[str, Row] = read()["mistakes"]
-    return found
+    mistake_rows: Mapping[str, Row] = read()["mistakes"]
+    return mistake_rows
 
 
 def gap(cloud: str, decision: str, name: str) -> str:

@@ -84,10 +84,10 @@ def spans(line: str) -> Iterator[tuple[int, str, str]]:
         if part.startswith("\x1b"):
             codes = part[2:-1]
         elif part:
-            found = set(codes.split(";"))
-            look = ' font-weight="700"' if "1" in found else ""
-            look += ' opacity="0.6"' if "2" in found else ""
-            look += next((f' fill="{colour}"' for code, colour in _COLOURS.items() if code in found), "")
+            styles = set(codes.split(";"))
+            look = ' font-weight="700"' if "1" in styles else ""
+            look += ' opacity="0.6"' if "2" in styles else ""
+            look += next((f' fill="{colour}"' for code, colour in _COLOURS.items() if code in styles), "")
             yield column, look, part
             column += len(part)
 

@@ -141,9 +141,9 @@ def _one_of_each(recorded: bytes) -> Iterator[bytes]:
 
 def _trimmed(recorded: bytes) -> Iterator[bytes]:
     """Each kind in kubectl's output, as the API server lists it."""
-    for found in _one_of_each(recorded):
-        if b"ClusterSnapshot" not in found:
-            yield json.dumps(json.loads(found)["items"][0]).encode()
+    for case in _one_of_each(recorded):
+        if b"ClusterSnapshot" not in case:
+            yield json.dumps(json.loads(case)["items"][0]).encode()
 
 
 def _expressions(card: str) -> Iterator[bytes]:

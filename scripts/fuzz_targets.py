@@ -28,8 +28,8 @@ def held(path: str, line: int, column: int, text: str) -> None:
 def text_of(data: bytes) -> str:
     from kubesched_lint.sources.manifests.yaml import split
 
-    found = split.text_of("x", data)
-    return found if isinstance(found, str) else ""
+    text = split.text_of("x", data)
+    return text if isinstance(text, str) else ""
 
 
 def manifests(data: bytes) -> None:
@@ -44,8 +44,8 @@ def manifests(data: bytes) -> None:
     text = text_of(data)
     path = "m.json" if data[:1] == b"{" else "m.yaml"
     entries = list(documents(path, data, is_read))
-    found = manifest_set(entries, "default")
-    for error in found.errors:
+    read_set = manifest_set(entries, "default")
+    for error in read_set.errors:
         held(error.path, error.line, error.column, text)
     for entry in entries:
         if not 0 <= entry.line <= text.count("\n") + 1:

@@ -40,13 +40,13 @@ def options() -> list[Option]:
     from kubesched_lint.cli.lint import app, lint
 
     declared = signature(lint, eval_str=True).parameters
-    own = (one for one in get_command(app).params if not getattr(one, "is_eager", False))
-    return [_option(one, declared[one.name].annotation) for one in own]
+    own = (option for option in get_command(app).params if not getattr(option, "is_eager", False))
+    return [_option(option, declared[option.name].annotation) for option in own]
 
 
 def _option(parameter: Any, annotation: Any) -> Option:
     declared, info = get_args(annotation)
-    (of_values,) = (one for one in get_args(declared | None) if one is not NoneType)
+    (of_values,) = (argument for argument in get_args(declared | None) if argument is not NoneType)
     kind = _kind(parameter, of_values)
     default = () if kind == "texts" else parameter.default
     if isinstance(default, Enum):
@@ -54,7 +54,7 @@ def _option(parameter: Any, annotation: Any) -> Option:
     names = (tuple(parameter.opts), tuple(parameter.secondary_opts))
     if parameter.param_type_name == "argument":
         names = ((), ())
-    choices = tuple(str(one) for one in of_values) if kind == "choice" else ()
+    choices = tuple(str(choice) for choice in of_values) if kind == "choice" else ()
     return Option(parameter.name, *names, kind, default, choices, info.min if kind == "number" else 0)
 
 

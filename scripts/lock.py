@@ -50,11 +50,11 @@ def resolved(requirements: Sequence[str], python: str, within: str = "") -> Mapp
 
 def by_name(lock: str) -> Mapping[str, str]:
     """Return the lines of a lock file by package; one that has several versions, for several Pythons, has all."""
-    found: dict[str, str] = {}
+    blocks: dict[str, str] = {}
     for block in re.findall(r"^[^\s#].*\n(?:    .*\n)*", lock, re.MULTILINE):
         name = block.partition("==")[0]
-        found[name] = found.get(name, "") + block
-    return found
+        blocks[name] = blocks.get(name, "") + block
+    return blocks
 
 
 def locks() -> Mapping[str, str]:
@@ -62,15 +62,17 @@ def locks() -> Mapping[str, str]:
     written = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     project = written["project"]
     python = project["requires-python"].removeprefix(">=")
-    asked = {"core": project["dependencies"], **{one: project["optional-dependencies"][one] for one in EXTRAS}}
+    asked = {"core": project["dependencies"], **{extra: project["optional-dependencies"][extra] for extra in EXTRAS}}
     # One environment has one version of a package, so everything is resolved together before it is parted.
-    together = "".join(resolved([one for each in asked.values() for one in each], python).values())
-    found: dict[str, Mapping[str, str]] = {}
+    together = "".join(resolved([requirement for each in asked.values() for requirement in each], python).values())
+    needed_by: dict[str, Mapping[str, str]] = {}
     for name, requirements in asked.items():
         needed = resolved(requirements, python, together)
-        found[name] = {one: lines for one, lines in needed.items() if name == "core" or one not in found["core"]}
-    found["build"] = resolved(written["build-system"]["requires"], python, together)
-    return {name: _HEAD + "".join(packages.values()) for name, packages in found.items()}
+        needed_by[name] = {
+            package: lines for package, lines in needed.items() if name == "core" or package not in needed_by["core"]
+        }
+    needed_by["build"] = resolved(written["build-system"]["requires"], python, together)
+    return {name: _HEAD + "".join(packages.values()) for name, packages in needed_by.items()}
 
 
 def main() -> int:

@@ -263,30 +263,33 @@ def _affinity(dice: Dice, app: App) -> dict[str, Any]:
 
 def _container(dice: Dice, app: App, name: str, mount: str = "") -> dict[str, Any]:
     version = app.labels["app.kubernetes.io/version"]
-    found: dict[str, Any] = {"name": name, "image": f"registry.example.com/{app.team}/{app.name}:{version}"}
+    container: dict[str, Any] = {"name": name, "image": f"registry.example.com/{app.team}/{app.name}:{version}"}
     if dice.under(0.5):
-        found["imagePullPolicy"] = "IfNotPresent"
+        container["imagePullPolicy"] = "IfNotPresent"
     if dice.under(0.3):
-        found["args"] = [f"--listen=:{app.port}", f"--log={dice.of('info', 'debug')}"]
+        container["args"] = [f"--listen=:{app.port}", f"--log={dice.of('info', 'debug')}"]
     if name == "main":
-        found["ports"] = [{"name": "http", "containerPort": app.port}]
+        container["ports"] = [{"name": "http", "containerPort": app.port}]
     if env := [_variable(dice, app, n) for n in range(dice.between(0, 14))]:
-        found["env"] = env
+        container["env"] = env
     if dice.under(0.75):
         requests = {"cpu": dice.of("50m", "100m", "250m", "500m", "1"), "memory": dice.of("64Mi", "256Mi", "1Gi")}
-        found["resources"] = {"requests": requests}
+        container["resources"] = {"requests": requests}
         if dice.under(0.6):
-            found["resources"]["limits"] = {"memory": requests["memory"]}
+            container["resources"]["limits"] = {"memory": requests["memory"]}
     if name == "main" and dice.under(0.7):
-        found["readinessProbe"] = {"httpGet": {"path": "/ready", "port": "http"}, "periodSeconds": dice.between(2, 20)}
+        container["readinessProbe"] = {
+            "httpGet": {"path": "/ready", "port": "http"},
+            "periodSeconds": dice.between(2, 20),
+        }
     if name == "main" and dice.under(0.5):
-        found["livenessProbe"] = {"httpGet": {"path": "/alive", "port": "http"}, "failureThreshold": 3}
+        container["livenessProbe"] = {"httpGet": {"path": "/alive", "port": "http"}, "failureThreshold": 3}
     if dice.under(0.4):
         rights = {"runAsNonRoot": True, "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
-        found["securityContext"] = rights
+        container["securityContext"] = rights
     mounts = [{"name": "settings", "mountPath": "/etc/app", "readOnly": True}]
-    found["volumeMounts"] = [*mounts, {"name": mount, "mountPath": "/var/lib/app"}] if mount else mounts
-    return found
+    container["volumeMounts"] = [*mounts, {"name": mount, "mountPath": "/var/lib/app"}] if mount else mounts
+    return container
 
 
 def _variable(dice: Dice, app: App, number: int) -> dict[str, Any]:

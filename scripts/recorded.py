@@ -62,11 +62,11 @@ def main(recording: str, old_path: str, new_path: str) -> None:
             print(line)
     shared = {(name, key) for name in old for key in cells(old[name]).keys() & cells(new[name]).keys()}
     for word, held in (("before", old), ("after", new)):
-        found = [cells(held[name])[key] for name, key in shared]
+        pairs = [cells(held[name])[key] for name, key in shared]
         errors = sum(len(prediction["errors"]) for prediction in held.values())
-        established, single = sum(map(is_established, found)), sum(map(is_single, found))
-        proven = sum(cell["proven"] for cell in found)
-        print(f"{word}: {errors} errors; of {len(found)} cells", end=" ")
+        established, single = sum(map(is_established, pairs)), sum(map(is_single, pairs))
+        proven = sum(cell["proven"] for cell in pairs)
+        print(f"{word}: {errors} errors; of {len(pairs)} cells", end=" ")
         print(f"{established} are established, {single} of one value, {proven} proven")
 
 

@@ -70,9 +70,9 @@ def _chosen(pod: Value) -> dict[str, str]:
         )
     )
     for term in (required.get("nodeSelectorTerms") or [])[:1]:
-        for one in _mapping(term).get("matchExpressions") or []:
-            if one.get("operator") in ("In", "Exists"):
-                labels[one["key"]] = str((one.get("values") or ["true"])[0])
+        for expression in _mapping(term).get("matchExpressions") or []:
+            if expression.get("operator") in ("In", "Exists"):
+                labels[expression["key"]] = str((expression.get("values") or ["true"])[0])
     return labels
 
 
@@ -80,9 +80,9 @@ def _mapping(value: object) -> Value:
     return value if isinstance(value, dict) else {}
 
 
-def _resources(found: Value) -> set[str]:
+def _resources(section: Value) -> set[str]:
     """The extended resources that a mapping requests."""
-    asked = {**_mapping(found.get("requests")), **_mapping(found.get("limits"))}
+    asked = {**_mapping(section.get("requests")), **_mapping(section.get("limits"))}
     return {name for name in asked if isinstance(name, str) and "/" in name and name not in _COMMON}
 
 
@@ -95,10 +95,10 @@ def sketch_of(folder: Path) -> Value:
             documents = list(yaml.load_all(file.read_text(encoding="utf-8"), yaml.CSafeLoader))
         except (yaml.YAMLError, UnicodeDecodeError, OSError, ValueError):
             continue  # templates of charts, files that are no text
-        for found in (one for document in documents for one in _mappings(document)):
-            resources |= _resources(found)
-            labels = {k: v for k, v in _chosen(found).items() if k != "kubernetes.io/os"}
-            tolerated = [t for t in found.get("tolerations") or [] if isinstance(t, dict)] if labels else []
+        for entry in (mapping_there for document in documents for mapping_there in _mappings(document)):
+            resources |= _resources(entry)
+            labels = {k: v for k, v in _chosen(entry).items() if k != "kubernetes.io/os"}
+            tolerated = [t for t in entry.get("tolerations") or [] if isinstance(t, dict)] if labels else []
             taints = [f"{t['key']}={t.get('value') or ''}:NoSchedule" for t in tolerated if t.get("key") in labels]
             if labels:
                 groups[json.dumps(labels, sort_keys=True)] = {"labels": labels, "taints": sorted(set(taints))}
@@ -151,15 +151,15 @@ class Gate:
         self._out.unlink(missing_ok=True)
         command = ("lint", ".", *self._options, *self._known, *more)
         code, seconds = self._called(*command, "--format", f"json={self._out}")
-        found = json.loads(self._out.read_text()) if self._out.exists() else {}
-        return {"exitCode": code, "seconds": round(seconds, 1), "report": found}
+        report = json.loads(self._out.read_text()) if self._out.exists() else {}
+        return {"exitCode": code, "seconds": round(seconds, 1), "report": report}
 
     def cells(self) -> Value:
         """How many cells of ``simulate`` have each verdict, for the files as they are checked out."""
         self._called("simulate", ".", *self._options, "--format", "json", output=self._out)
         text = self._out.read_text()
-        found = json.loads(text)["workloads"] if text else []
-        return dict(Counter(cell["verdict"] for one in found for cell in one["cells"]))
+        workloads = json.loads(text)["workloads"] if text else []
+        return dict(Counter(cell["verdict"] for workload in workloads for cell in workload["cells"]))
 
     def _called(self, *arguments: str, output: Path = Path(os.devnull)) -> tuple[int, float]:
         """Run a command line in a fork of this process, which has imported everything; return its code and its CPU."""

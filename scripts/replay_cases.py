@@ -82,26 +82,30 @@ def prepare(folder: Path) -> list[Case]:
     write_corpus(folder / "corpus", CORPUS_FILES)
     (folder / "large.yaml").write_text(json.dumps(_LARGE))
     sets = [*_cards(folder), *_fixtures(folder), *_worlds(folder), *_corpus()]
-    return [case for found in sets for case in _of_set(found, folder)] + [*_rules(), *_commands(), *_compat(folder)]
+    return [case for case_set in sets for case in _of_set(case_set, folder)] + [
+        *_rules(),
+        *_commands(),
+        *_compat(folder),
+    ]
 
 
-def _of_set(found: Set, folder: Path) -> Iterator[Case]:
-    cluster = ("-c", found.cluster) if found.cluster else ()
-    files = tuple(word for name in found.formats for word in ("--format", f"{name}={{out}}/{name}"))
+def _of_set(case_set: Set, folder: Path) -> Iterator[Case]:
+    cluster = ("-c", case_set.cluster) if case_set.cluster else ()
+    files = tuple(word for name in case_set.formats for word in ("--format", f"{name}={{out}}/{name}"))
     shown = ("--format", "text", *files, "--color", "never", "--no-cache")
-    given = (*found.paths, *cluster, *found.shared)
-    yield Case("lint", f"lint {found.name}", ("lint", *given, *found.options, *shown), found.cwd)
-    mended = ("lint", *given, *found.options, "--diff", "--unsafe-fixes", "--color", "never", "--no-cache")
-    yield Case("fix", f"fix {found.name}", mended, found.cwd)
-    if found.cluster is None:
+    given = (*case_set.paths, *cluster, *case_set.shared)
+    yield Case("lint", f"lint {case_set.name}", ("lint", *given, *case_set.options, *shown), case_set.cwd)
+    mended = ("lint", *given, *case_set.options, "--diff", "--unsafe-fixes", "--color", "never", "--no-cache")
+    yield Case("fix", f"fix {case_set.name}", mended, case_set.cwd)
+    if case_set.cluster is None:
         return
-    if found.simulated:
+    if case_set.simulated:
         argv = ("simulate", *given, "--format", "json")
-        yield Case("simulate", f"simulate {found.name}", argv, found.cwd)
-    names = _named([folder / found.cwd / path for path in found.paths])
-    for number, name in enumerate(islice(names, found.asked)):
+        yield Case("simulate", f"simulate {case_set.name}", argv, case_set.cwd)
+    names = _named([folder / case_set.cwd / path for path in case_set.paths])
+    for number, name in enumerate(islice(names, case_set.asked)):
         form = ("--format", "json") if number % 2 else ("--color", "never")
-        yield Case("why", f"why {name} of {found.name}", ("why", name, *given, *form), found.cwd)
+        yield Case("why", f"why {name} of {case_set.name}", ("why", name, *given, *form), case_set.cwd)
 
 
 def _named(paths: Sequence[Path]) -> Iterator[str]:

@@ -108,8 +108,8 @@ class Kept:
         if self.file is None or not self.file.exists():
             return {}
         with gzip.open(self.file, "rt", encoding="ascii") as opened:
-            found: dict[str, dict[str, Any]] = json.load(opened)
-        return found
+            answers: dict[str, dict[str, Any]] = json.load(opened)
+        return answers
 
     def add(self, cases: Sequence[Case], answers: Mapping[str, dict[str, Any]]) -> None:
         """Adds answers to the earlier ones, and keeps the files of the last few revisions."""
@@ -169,10 +169,10 @@ class Run:
 def differences(cases: Sequence[Case], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[Difference]:
     """Every output that differs, in the order of the cases."""
     for case in cases:
-        one, other = _parts(old[case.key]), _parts(new[case.key])
-        for part in sorted(one.keys() | other.keys()):
-            if one.get(part) != other.get(part):
-                yield Difference(case.key, part, tuple(_diff(one.get(part), other.get(part))))
+        old_parts, other = _parts(old[case.key]), _parts(new[case.key])
+        for part in sorted(old_parts.keys() | other.keys()):
+            if old_parts.get(part) != other.get(part):
+                yield Difference(case.key, part, tuple(_diff(old_parts.get(part), other.get(part))))
 
 
 def _parts(answer: Mapping[str, Any]) -> dict[str, str]:
@@ -199,26 +199,26 @@ def _lines(text: str) -> list[str]:
     return [line.encode("utf-8", "backslashreplace").decode() for line in text.split("\n")]
 
 
-def tell(found: Sequence[Difference], cases: Sequence[Case], shown: int, lines: int) -> None:
+def tell(changes: Sequence[Difference], cases: Sequence[Case], shown: int, lines: int) -> None:
     """Prints the differences, equal ones once."""
-    alike = Counter(one.gist for one in found)
+    alike = Counter(difference.gist for difference in changes)
     printed: set[tuple[str, ...]] = set()
-    for one in found:
-        if one.gist in printed:
+    for difference in changes:
+        if difference.gist in printed:
             continue
-        printed.add(one.gist)
+        printed.add(difference.gist)
         if len(printed) <= shown:
-            also = f"  (and in {alike[one.gist] - 1} more)" if alike[one.gist] > 1 else ""
-            print(f"== {one.case}: {one.part}{also}")
-            print("\n".join(one.lines[:lines]) or "(the bytes differ, the values do not)")
-            if len(one.lines) > lines:
-                print(f"… {len(one.lines) - lines} more lines")
+            also = f"  (and in {alike[difference.gist] - 1} more)" if alike[difference.gist] > 1 else ""
+            print(f"== {difference.case}: {difference.part}{also}")
+            print("\n".join(difference.lines[:lines]) or "(the bytes differ, the values do not)")
+            if len(difference.lines) > lines:
+                print(f"… {len(difference.lines) - lines} more lines")
     if len(printed) > shown:
         print(f"… {len(printed) - shown} more differences; --show N prints more of them")
     groups = {case.key: case.group for case in cases}
-    count = Counter(groups[key] for key in {one.case for one in found})
+    count = Counter(groups[key] for key in {difference.case for difference in changes})
     where = ", ".join(f"{name} {count[name]}" for name in GROUPS if count[name])
-    print(f"{sum(count.values()):,} of {len(cases):,} commands differ ({where})" if found else f"{len(cases):,} same")
+    print(f"{sum(count.values()):,} of {len(cases):,} commands differ ({where})" if changes else f"{len(cases):,} same")
 
 
 def _chosen(cases: Sequence[Case], only: Sequence[str], quick: bool) -> list[Case]:
@@ -254,9 +254,9 @@ def compare(old: str, new: str, only: Sequence[str], quick: bool, shown: int, li
         summary = f"{spent:.0f} s CPU, of which {slowest['cpu']:.1f} for `{slowest['key']}`"
         kept = f"; {len(run.known):,} answers were kept" if run.known else ""
         print(f"{run.version.name}: {summary}{kept}", file=sys.stderr)
-    found = list(differences(cases, *answers))
-    tell(found, cases, shown, lines)
-    return 1 if found else 0
+    changes = list(differences(cases, *answers))
+    tell(changes, cases, shown, lines)
+    return 1 if changes else 0
 
 
 def main() -> int:

@@ -12,6 +12,8 @@ GENERATED = {"_generated.py", "_index.py", "_lint_options.py"}
 LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 """Most lines of a function, without its signature and its docstring, and of a class."""
 LONGEST_CHECK = 100
+NAME_NOTHING = {"found", "one", "here", "its", "this", "those", "them", "thing", "things", "stuff"}
+"""Words that say of no thing what it is: ``node``, ``claims`` or ``blocked`` does."""
 LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
 SIZE = re.compile(r"(^|_)(LARGEST|LONGEST)(_|$)")
 JOINS = {
@@ -81,6 +83,40 @@ def test_a_check_says_one_thing() -> None:
     parts = [name.removesuffix(".py") for name in checks if name.startswith("_") and name != "__init__.py"]
     users = {part: sum(f"checks.{part} import" in text for text in checks.values()) for part in parts}
     assert set(users.values()) == {1}
+
+
+def bound_in(tree: ast.Module) -> set[str]:
+    """Return each name that is bound: variables, parameters, fields, functions, classes, imports and captures."""
+    names = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.alias(name=name, asname=other):
+                names.add(other or name.partition(".")[0])
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                names.add(name)
+            case ast.MatchMapping(rest=str(name)):
+                names.add(name)
+    return names
+
+
+def test_names_say_what_things_are() -> None:
+    every = """
+import found.a, a as one
+def here(its, *this, **those):
+    with a as them: (thing := 1)
+    for things in b: self.stuff = 2
+    match c:
+        case [*here] | {**its}: pass
+        case this: pass
+    try: d
+    except E as those: return [one for one in e], lambda one: 3
+"""
+    assert bound_in(ast.parse(every)) == NAME_NOTHING
+    assert {file: names for file, tree in trees() if (names := NAME_NOTHING & bound_in(tree))} == {}
 
 
 def test_few_imports_stand_inside_functions() -> None:

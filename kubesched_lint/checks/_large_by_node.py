@@ -21,9 +21,9 @@ from kubesched_lint.findings import Hazard, Severity, proof
 def of_daemons(it: Member) -> Iterator[Hazard]:
     """Its controller makes a pod for each node that labels and taints allow, whatever its size (daemonset/util)."""
     nodes = it.daemon_nodes
-    found = tuple(too_small(it, nodes))
-    never = sum(lacking.bit_count() for _, lacking in found)
-    for shortage, lacking in found:
+    too_large = tuple(too_small(it, nodes))
+    never = sum(lacking.bit_count() for _, lacking in too_large)
+    for shortage, lacking in too_large:
         name, wanted, largest = shortage.resource, shortage.wanted, shortage.largest
         where, count = lacking.bit_count(), nodes.bit_count()
         gets = plural(count, "gets", "get")

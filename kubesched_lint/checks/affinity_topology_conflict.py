@@ -48,6 +48,6 @@ def _covers(far: PodAffinityTerm, near: PodAffinityTerm, workload: Workload) -> 
     return set(near.namespaces or own) <= set(far.namespaces or own)
 
 
-def _first_of_its_kind(near: PodAffinityTerm, it: Member) -> bool:
+def _first_of_its_kind(near: PodAffinityTerm, member: Member) -> bool:
     """Whether the pod matches its own affinity: then one replica may start, and this proof does not hold."""
-    return it.scenario.namespaces.selects(near, it.workload.namespace, it.pod, unknown=True)
+    return member.scenario.namespaces.selects(near, member.workload.namespace, member.pod, unknown=True)

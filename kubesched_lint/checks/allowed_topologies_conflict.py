@@ -32,9 +32,9 @@ def check(it: Member) -> Iterator[Hazard]:
         allowed = topology_nodes(it.scenario, storage_class.allowed_topologies)
         if allowed & usable:
             continue
-        found = fate(it.scenario, claim)
-        if not found.modelled:
-            raise UncheckedError(f"it is unknown {found.lack}")
+        claim_fate = fate(it.scenario, claim)
+        if not claim_fate.modelled:
+            raise UncheckedError(f"it is unknown {claim_fate.lack}")
         topologies = tuple(
             f"{key} {', '.join(values)}" for term in storage_class.allowed_topologies for key, values in term.items()
         )

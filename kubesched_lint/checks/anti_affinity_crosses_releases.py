@@ -31,21 +31,21 @@ def check(it: Member) -> Iterator[Hazard]:
         selector = term.selector
         if selector is None or not _names_an_application(selector) or not it.repels_itself(term):
             continue
-        found = dict(_others(it, term))
-        label = _telling_label(it.workload.pod.labels, (labels for labels, _ in found.values()), selector)
-        if not found or not label:
+        others = dict(_others(it, term))
+        label = _telling_label(it.workload.pod.labels, (labels for labels, _ in others.values()), selector)
+        if not others or not label:
             continue
         yield Hazard(
             at=(*term.path, "labelSelector"),
-            evidence=pattern(f"{selector} matches the pods of {', '.join(found)} as well"),
+            evidence=pattern(f"{selector} matches the pods of {', '.join(others)} as well"),
             values={
                 "selector": str(selector),
-                "others": tuple(found),
+                "others": tuple(others),
                 "label": label,
                 "value": it.workload.pod.labels[label],
                 "key": term.topology_key,
             },
-            related=tuple(place for _, place in found.values() if place is not None),
+            related=tuple(place for _, place in others.values() if place is not None),
         )
 
 

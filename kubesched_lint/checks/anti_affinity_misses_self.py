@@ -23,11 +23,13 @@ def check(it: Member) -> Iterator[Hazard]:
         missed = _missed(it, term)
         if missed is None:
             continue
-        found = it.pod.labels.get(missed.key)
+        own_value = it.pod.labels.get(missed.key)
         yield Hazard(
             at=missed.path,
             evidence=pattern(
-                f"the pods have {missed.key}={found}" if found is not None else f"the pods have no label {missed.key}"
+                f"the pods have {missed.key}={own_value}"
+                if own_value is not None
+                else f"the pods have no label {missed.key}"
             ),
             values={"key": term.topology_key, "selector": str(term.selector), "label": missed.key},
             related=(Place(it.workload.pod.labels_path, "the labels of the pods"),),
@@ -37,9 +39,11 @@ def check(it: Member) -> Iterator[Hazard]:
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Select the label as the pods have it."""
     label = str(hazard.values["label"])
-    found = it.pod.labels.get(label)
-    if found is not None and isinstance(written_at(it.workload.source, hazard.at), str):
-        yield Remedy(f"select {label}: {found}, as the pods have it", safe=False, changes=(Put(hazard.at, found),))
+    own_value = it.pod.labels.get(label)
+    if own_value is not None and isinstance(written_at(it.workload.source, hazard.at), str):
+        yield Remedy(
+            f"select {label}: {own_value}, as the pods have it", safe=False, changes=(Put(hazard.at, own_value),)
+        )
 
 
 def _missed(it: Member, term: PodAffinityTerm) -> Requirement | None:

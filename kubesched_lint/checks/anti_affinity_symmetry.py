@@ -23,10 +23,10 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.usable and it.workload.kind != "DaemonSet" and it.scenario.knows_running_pods:
         yield from _from_running(it)
     for term, original in zip(it.pod.required_anti_affinity, it.workload.pod.required_anti_affinity, strict=True):
-        found = conflicts(it, term)
-        if kept_out := [one for one in found if one.victim is not it.workload]:
+        clashes = conflicts(it, term)
+        if kept_out := [conflict for conflict in clashes if conflict.victim is not it.workload]:
             yield _between(it, kept_out, original, "symmetry")
-        if keeping_out := [one for one in found if one.victim is it.workload]:
+        if keeping_out := [conflict for conflict in clashes if conflict.victim is it.workload]:
             yield _between(it, keeping_out, original, "own")
 
 
@@ -60,34 +60,34 @@ def _from_running(it: Member) -> Iterator[Hazard]:
     )
 
 
-def _between(it: Member, found: Sequence[Conflict], term: PodAffinityTerm, variant: str) -> Hazard:
+def _between(it: Member, clashes: Sequence[Conflict], term: PodAffinityTerm, variant: str) -> Hazard:
     """Return the hazard of the first conflict; the others are related places."""
-    one, key = found[0], term.topology_key
-    partners = [each.victim if variant == "symmetry" else each.first for each in found]
-    firsts = [str(each.first) for each in (found if variant == "own" else found[:1])]
-    replicas = it.scenario.member(one.first).replicas
+    conflict, key = clashes[0], term.topology_key
+    partners = [each.victim if variant == "symmetry" else each.first for each in clashes]
+    firsts = [str(each.first) for each in (clashes if variant == "own" else clashes[:1])]
+    replicas = it.scenario.member(conflict.first).replicas
     return Hazard(
         at=term.path,
         source=it.workload.source,
-        victim=one.victim.ref,
+        victim=conflict.victim.ref,
         severity=Severity.WARNING,
         evidence=witness(
-            f"{one.first} {one.why} and has {many(replicas, 'replica')} for {len(one.domains)} "
-            f"{domain_word(key, len(one.domains))}",
+            f"{conflict.first} {conflict.why} and has {many(replicas, 'replica')} for {len(conflict.domains)} "
+            f"{domain_word(key, len(conflict.domains))}",
             trace=(
-                *(f"a pod of {one.first} is placed in {key}={domain}" for domain in one.domains),
-                f"every pod of {one.victim} stays Pending",
+                *(f"a pod of {conflict.first} is placed in {key}={domain}" for domain in conflict.domains),
+                f"every pod of {conflict.victim} stays Pending",
             ),
         ),
         values={
-            "victims": tuple(dict.fromkeys(str(each.victim) for each in found)),
+            "victims": tuple(dict.fromkeys(str(each.victim) for each in clashes)),
             "first": firsts[0] if len(firsts) == 1 else f"each of {first_few(firsts)}",
-            "why": one.why,
+            "why": conflict.why,
             "key": key,
-            "domains": one.domains,
+            "domains": conflict.domains,
         },
         related=tuple(
-            Place(("metadata", "name"), one.why if w is one.first else "stays Pending", w.source, w.ref)
+            Place(("metadata", "name"), conflict.why if w is conflict.first else "stays Pending", w.source, w.ref)
             for w in partners
         ),
         variant=variant,

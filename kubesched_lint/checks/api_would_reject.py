@@ -30,16 +30,18 @@ _TEXT = re.compile(r"cannot unmarshal (?:number|bool) into .* of type string")
 
 
 def check(document: Document, scenario: Scenario) -> Iterator[Hazard]:
-    found, mistakes = judged(document, scenario), Mistakes(document, refusals_of(scenario, document))
-    for refusal in found.told:
+    judgement, mistakes = judged(document, scenario), Mistakes(document, refusals_of(scenario, document))
+    for refusal in judgement.told:
         yield _hazard(refusal, mistakes.of(refusal.cause), scenario.premises.kubernetes_version)
-    if found.left:
+    if judgement.left:
         raise UncheckedError(
             f"{document.path}:{document.line}: not checked is what the kustomization beside it may change "
-            f"({found.left}); lint the overlay"
+            f"({judgement.left}); lint the overlay"
         )
-    if found.open_word:
-        raise UncheckedError(f"{document.path}:{document.line}: {found.open_word} is a placeholder, fill it in first")
+    if judgement.open_word:
+        raise UncheckedError(
+            f"{document.path}:{document.line}: {judgement.open_word} is a placeholder, fill it in first"
+        )
 
 
 def fix(hazard: Hazard, document: Document, scenario: Scenario) -> Iterator[Remedy]:
@@ -55,9 +57,9 @@ def fix(hazard: Hazard, document: Document, scenario: Scenario) -> Iterator[Reme
         yield Remedy(f"write {value} without quotes", safe=True, changes=(Put(hazard.at, int(value)),), is_new=True)
     elif choice := CHOICE.search(words):
         wrong, listed = choice.groups()
-        found = [name for name in listed.strip('"').split('", "') if is_slip(wrong, name)]
-        if len(found) == 1 and value == wrong:
-            yield Remedy(f"write {found[0]}", safe=True, changes=(Put(hazard.at, found[0]),), is_new=True)
+        meant = [name for name in listed.strip('"').split('", "') if is_slip(wrong, name)]
+        if len(meant) == 1 and value == wrong:
+            yield Remedy(f"write {meant[0]}", safe=True, changes=(Put(hazard.at, meant[0]),), is_new=True)
 
 
 def _hazard(refusal: Refusal, mistake: str, version: str) -> Hazard:

@@ -16,8 +16,8 @@ def check(it: Member) -> Iterator[Hazard]:
     """Ask nothing of a workload that says anything about architectures, and of nodes of one architecture."""
     if _wish(it.workload.pod) is not None:
         return
-    found = tuple(it.scenario.index.domains_with(ARCH, it.usable))
-    if len(found) < 2:
+    architectures = tuple(it.scenario.index.domains_with(ARCH, it.usable))
+    if len(architectures) < 2:
         return
     for container in it.workload.pod.containers:
         sibling = _selecting(it.scenario).get((it.workload.namespace, _repository(container.image)))
@@ -30,7 +30,7 @@ def check(it: Member) -> Iterator[Hazard]:
                     "image": container.image,
                     "sibling": str(sibling),
                     "arch": arch,
-                    "others": tuple(one for one in found if one != arch),
+                    "others": tuple(arch_of_nodes for arch_of_nodes in architectures if arch_of_nodes != arch),
                 },
                 related=(Place(sibling.pod.path, f"which selects {arch}", sibling.source, sibling.ref),),
             )
@@ -43,15 +43,15 @@ def _selecting(scenario: Scenario) -> Mapping[tuple[str, str], Workload]:
 
     Without images of which more workloads leave it open: those seem to have several.
     """
-    found: dict[tuple[str, str], Workload] = {}
+    selecting: dict[tuple[str, str], Workload] = {}
     balance: Counter[tuple[str, str]] = Counter()
     for workload in scenario.manifests.workloads:
         wish = _wish(workload.pod)
         for key in {(workload.namespace, _repository(container.image)) for container in workload.pod.containers}:
             balance[key] += 1 if wish else -1 if wish is None else 0
             if wish:
-                found.setdefault(key, workload)
-    return {key: workload for key, workload in found.items() if balance[key] >= 0}
+                selecting.setdefault(key, workload)
+    return {key: workload for key, workload in selecting.items() if balance[key] >= 0}
 
 
 def _wish(pod: Pod) -> str | None:

@@ -64,14 +64,14 @@ def _meant(
 
     ``named``: the set's workloads by name; ``names``: those that exist, of the same kind and namespace.
     """
-    kind, here = scaler.target.kind, scaler.namespace
+    kind, namespace = scaler.target.kind, scaler.namespace
     called = list(_near(scaler, named.get(scaler.target.name, ())))
-    if other := next((ref for ref in called if ref.namespace == here), None):
+    if other := next((ref for ref in called if ref.namespace == namespace), None):
         return other
     if name := nearest_class(scenario, kind, scaler.target.name, names):
-        return ObjectRef(kind, here, name)
+        return ObjectRef(kind, namespace, name)
     own = next((scaler.name.removesuffix(e) for e in _ENDINGS if scaler.name.endswith(e)), scaler.name)
-    same = (ref for ref in _near(scaler, named.get(own, ())) if ref.namespace == here)
+    same = (ref for ref in _near(scaler, named.get(own, ())) if ref.namespace == namespace)
     return next(same, None) or next((ref for ref in called if ref.kind == kind), None)
 
 

@@ -19,30 +19,30 @@ def check(scenario: Scenario) -> Iterator[Hazard]:
     if scenario.is_elastic or scenario.pools or contradictions(scenario):
         return
     full = tuple(replace(s, min_replicas=s.max_replicas) for s in scenario.manifests.autoscalers)
-    for found in contradictions(scenario.with_manifests(replace(scenario.manifests, autoscalers=full))):
-        scalers = tuple(_growing(scenario, found))
+    for contradiction in contradictions(scenario.with_manifests(replace(scenario.manifests, autoscalers=full))):
+        scalers = tuple(_growing(scenario, contradiction))
         if scalers:
-            yield _hazard(scenario, found, scalers)
+            yield _hazard(scenario, contradiction, scalers)
 
 
-def _growing(scenario: Scenario, found: Impossible) -> Iterator[tuple[Autoscaler, int]]:
+def _growing(scenario: Scenario, contradiction: Impossible) -> Iterator[tuple[Autoscaler, int]]:
     """Yield the autoscalers of the manifests that add pods to the contradiction, with how many pods they ask for."""
-    for demand in found.demands:
-        it = scenario.member(demand.workload)
-        if it.autoscaler is not None and it.autoscaler.source is not None and it.replicas < demand.count:
-            yield it.autoscaler, demand.count
+    for demand in contradiction.demands:
+        member = scenario.member(demand.workload)
+        if member.autoscaler is not None and member.autoscaler.source is not None and member.replicas < demand.count:
+            yield member.autoscaler, demand.count
 
 
-def _hazard(scenario: Scenario, found: Impossible, scalers: tuple[tuple[Autoscaler, int], ...]) -> Hazard:
+def _hazard(scenario: Scenario, contradiction: Impossible, scalers: tuple[tuple[Autoscaler, int], ...]) -> Hazard:
     *others, (last, _) = scalers
     return Hazard(
         at=last.path,
         source=last.source,
-        victim=found.demands[-1].workload.ref,
-        together=tuple(d.workload.ref for d in found.demands),
-        evidence=proof_of(found, scenario, "these autoscalers reach their maxima at one time"),
+        victim=contradiction.demands[-1].workload.ref,
+        together=tuple(d.workload.ref for d in contradiction.demands),
+        evidence=proof_of(contradiction, scenario, "these autoscalers reach their maxima at one time"),
         values={
-            **values_of(found),
+            **values_of(contradiction),
             "scalers": tuple(f"{s.bounds[0]} of {s.kind} {s.name}" for s, _ in scalers),
             "count": len(scalers),
         },

@@ -16,17 +16,17 @@ def check(it: Member) -> Iterator[Hazard]:
     kind = owner_kind(it.workload)
     resource = _RESOURCES.get(kind)
     why = f"{resource} has none" if resource else "these pods have none"
-    for found in unscaled_budgets(it):
-        budget, linted = found.budget, is_linted(found.budget, it.scenario)
+    for unscaled in unscaled_budgets(it):
+        budget, linted = unscaled.budget, is_linted(unscaled.budget, it.scenario)
         yield Hazard(
             at=budget.bound_path if linted else ("metadata", "name"),
             source=budget.source if linted else None,
             victim=it.workload.ref,
-            variant="" if found.hits is it.workload else "beside",
+            variant="" if unscaled.hits is it.workload else "beside",
             # getExpectedScale of pkg/controller/disruption/disruption.go; pods that have finished count as well.
             evidence=proof(
                 f"{budget.bound}: {why}, so 0 disruptions are allowed", assumes=(f"pods of {it.workload} exist",)
             ),
-            values={"budget": budget.name, "bound": budget.bound, "why": why, "other": str(found.hits)},
+            values={"budget": budget.name, "bound": budget.bound, "why": why, "other": str(unscaled.hits)},
             related=(Place(("metadata", "name"), why, it.workload.source, it.workload.ref),) if linted else (),
         )

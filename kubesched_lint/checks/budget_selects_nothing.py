@@ -58,13 +58,13 @@ class _Guarded:
 
     def _nearly_selected(self, budget: DisruptionBudget) -> Sequence[int]:
         """The numbers, ascending, of workloads with a label that is similar to one that the budget selects."""
-        found: set[int] = set()
+        numbers: set[int] = set()
         for requirement in budget.selector.requirements if budget.selector else ():
             values = self._labelled.get(requirement.key, {})
             for wanted in requirement.values if requirement.operator == "In" else ():
                 for value in near(wanted, values, _LIKENESS):
-                    found.update(values[value])
-        return sorted(found)
+                    numbers.update(values[value])
+        return sorted(numbers)
 
 
 def _is_slip(budget: DisruptionBudget, labels: Mapping[str, str]) -> bool:

@@ -17,21 +17,21 @@ _SELECTOR: Path = ("spec", "selector")
 def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not it.replicas:
         return  # a drain does not evict a DaemonSet's pods
-    found = first_and_last_budget(it, LONGEST_LIST + 1)
-    if found.count < 2:
+    budgets = first_and_last_budget(it, LONGEST_LIST + 1)
+    if budgets.count < 2:
         return
-    last, few = found.last_of_set, found.first
+    last, few = budgets.last_of_set, budgets.first
     names: str | tuple[str, ...] = tuple(budget.name for budget in few)
-    if found.count > len(few):
+    if budgets.count > len(few):
         few = few[:LONGEST_LIST]
-        names = and_others(names[:LONGEST_LIST], found.count - len(few))
+        names = and_others(names[:LONGEST_LIST], budgets.count - len(few))
     yield Hazard(
         at=_SELECTOR if last else ("metadata", "name"),
         source=last.source if last else None,
         victim=it.workload.ref,
         # pkg/registry/core/pod/storage/eviction.go answers 500 as soon as a second budget selects the pod.
-        evidence=proof(f"{found.count} budgets select its pods, and an eviction takes at most 1", event="drain"),
-        values={"budgets": names, "count": found.count},
+        evidence=proof(f"{budgets.count} budgets select its pods, and an eviction takes at most 1", event="drain"),
+        values={"budgets": names, "count": budgets.count},
         related=tuple(
             Place(_SELECTOR, "selects them too", budget.source)
             for budget in few

@@ -22,11 +22,11 @@ def check(it: Member, *, runs: int) -> Iterator[Hazard]:
     if not isinstance(spec, dict) or (spec.get("concurrencyPolicy") or "Allow") != "Allow" or not it.usable:
         return
     schedule = " ".join(str(spec.get("schedule")).split())
-    found = _MINUTES.fullmatch(schedule)
+    every_minutes = _MINUTES.fullmatch(schedule)
     job = written_at(it.workload.source, ("spec", "jobTemplate", "spec"))
-    if found is None or it.workload.suspended or not isinstance(job, dict) or "activeDeadlineSeconds" in job:
+    if every_minutes is None or it.workload.suspended or not isinstance(job, dict) or "activeDeadlineSeconds" in job:
         return
-    minutes = int(found[1] or 1)
+    minutes = int(every_minutes[1] or 1)
     most = most_copies(it, (runs + 1) * it.workload.replicas, bare=True) // max(it.workload.replicas, 1)
     if minutes <= _OFTEN and 0 < most <= runs:
         yield Hazard(

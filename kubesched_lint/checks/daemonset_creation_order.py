@@ -29,11 +29,11 @@ def check(it: Member) -> Iterator[Hazard]:
             is_fast = is_today and later.how != APART
             variant = "default" if is_fast else "at_once" if later.how == AT_ONCE else "time"
             late.setdefault((group, variant, later), []).append((daemon, evidence))
-    for (group, variant, later), found in late.items():
-        worst, evidence = min(found, key=lambda one: one[1].kind != "witness")
-        if len(found) > 1:
-            evidence = replace(evidence, text=f"{evidence.text} ({worst}; {len(found)} in all)")
-        names = tuple(str(daemon) for daemon, _ in found)
+    for (group, variant, later), daemons in late.items():
+        worst, evidence = min(daemons, key=lambda candidate: candidate[1].kind != "witness")
+        if len(daemons) > 1:
+            evidence = replace(evidence, text=f"{evidence.text} ({worst}; {len(daemons)} in all)")
+        names = tuple(str(daemon) for daemon, _ in daemons)
         yield Hazard(
             at=("metadata", "name"),
             evidence=evidence,
@@ -47,7 +47,7 @@ def check(it: Member) -> Iterator[Hazard]:
             },
             related=tuple(
                 Place(("metadata", "name"), "is created after it", daemon.source, daemon.ref)
-                for daemon, _ in found[:SHOWN]
+                for daemon, _ in daemons[:SHOWN]
             ),
             cause=" ".join(names),
         )
@@ -71,15 +71,15 @@ def _evidence(it: Member, daemon: Member, order: str) -> tuple[Evidence | None, 
         return pattern(f"{order}; no cluster given"), False
     shared = daemon.reach.tolerated & it.usable
     if shared & it.scenario.today:
-        found = locked_out(it, daemon)
-        reasons = "" if found is None else ", ".join(found.reasons)
-        if found is not None and found.reachable:
-            placed = f"{found.count} {plural(found.count, 'pod is', 'pods are')} placed on {found.node}"
-            pending = f"the pod of {daemon.workload} for {found.node} stays Pending: {reasons}"
+        locked = locked_out(it, daemon)
+        reasons = "" if locked is None else ", ".join(locked.reasons)
+        if locked is not None and locked.reachable:
+            placed = f"{locked.count} {plural(locked.count, 'pod is', 'pods are')} placed on {locked.node}"
+            pending = f"the pod of {daemon.workload} for {locked.node} stays Pending: {reasons}"
             trace = (f"{it.workload} comes first: {placed}", pending)
-            return witness(f"{order}; no room is left on {found.node}", trace=trace), True
-        if found is not None:
-            return pattern(f"{order}; on {found.node} the two may not fit together ({reasons})"), True
+            return witness(f"{order}; no room is left on {locked.node}", trace=trace), True
+        if locked is not None:
+            return pattern(f"{order}; on {locked.node} the two may not fit together ({reasons})"), True
     elif not daemon.reach.matching:
         return None if it.scenario.node_groups.are_all else pattern(f"{order}; no node of this group exists yet"), False
     if shared & ~it.scenario.today and (small := too_small(it, daemon)):

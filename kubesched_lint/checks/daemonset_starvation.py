@@ -23,8 +23,8 @@ def check(it: Member) -> Iterator[Hazard]:
     if not short:
         return
     resource = max(short.values(), key=list(short.values()).count)
-    here = [name for name, lacking in short.items() if lacking == resource]
-    free = most_free(it, resource, it.scenario.index.named(here))
+    starved = [name for name, lacking in short.items() if lacking == resource]
+    free = most_free(it, resource, it.scenario.index.named(starved))
     yield Hazard(
         at=request_path(it.workload, resource),
         evidence=proof(
@@ -37,7 +37,7 @@ def check(it: Member) -> Iterator[Hazard]:
         values={
             "pending": len(short),
             "count": len(short),
-            "nodes": here,
+            "nodes": starved,
             "resource": resource,
             "wanted": show(resource, pod.requests[resource]),
             "free": show(resource, free),

@@ -50,18 +50,18 @@ def _hazards(earlier: Any, later: Any) -> Iterator[Hazard]:
     )
 
 
-def first_difference(one: Any, other: Any, at: str = "") -> str | None:
+def first_difference(first: Any, other: Any, at: str = "") -> str | None:
     """The path of the first difference of two values, such as ``spec.replicas``; None if they are equal."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in dict.fromkeys((*one, *other)):
-            found = first_difference(one.get(key), other.get(key), f"{at}.{key}" if at else str(key))
-            if found is not None:
-                return found
+    if isinstance(first, dict) and isinstance(other, dict):
+        for key in dict.fromkeys((*first, *other)):
+            difference = first_difference(first.get(key), other.get(key), f"{at}.{key}" if at else str(key))
+            if difference is not None:
+                return difference
         return None
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for i, (mine, yours) in enumerate(zip(one, other, strict=True)):
-            found = first_difference(mine, yours, f"{at}[{i}]")
-            if found is not None:
-                return found
+    if isinstance(first, list) and isinstance(other, list) and len(first) == len(other):
+        for i, (mine, yours) in enumerate(zip(first, other, strict=True)):
+            difference = first_difference(mine, yours, f"{at}[{i}]")
+            if difference is not None:
+                return difference
         return None
-    return None if one == other else at
+    return None if first == other else at

@@ -26,7 +26,7 @@ def check(scenario: Scenario, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError("needs the resources of every node (allocatable)")
     if not wanted:
         return
-    proven = {demand.workload for found in contradictions(now) for demand in found.demands}
+    proven = {demand.workload for contradiction in contradictions(now) for demand in contradiction.demands}
     reported = (
         frozenset() if scenario.pools else frozenset(proven)
     )  # set-does-not-fit: the order decides which one waits
@@ -37,8 +37,8 @@ def check(scenario: Scenario, *, most_pods: int) -> Iterator[Hazard]:
         yield from _in_a_race(race, scenario)
 
 
-def _in_every_trial(waiting: Waiting, it: Member, scenario: Scenario) -> Iterator[Hazard]:
-    """Yield the hazard of a workload, unless pools help; ``it`` is the workload without them."""
+def _in_every_trial(waiting: Waiting, member: Member, scenario: Scenario) -> Iterator[Hazard]:
+    """Yield the hazard of a workload, unless pools help; ``member`` is the workload without them."""
     workload, ref = waiting.workload, waiting.workload.ref
     left = left_by_pools(waiting.fewest, waiting.message, (workload,), scenario)
     if left is None:
@@ -60,7 +60,7 @@ def _in_every_trial(waiting: Waiting, it: Member, scenario: Scenario) -> Iterato
             "pools": tuple(pool.name for pool in scenario.pools),
         },
         variant=variant or "default",
-        cause=class_without_volumes(it, message),
+        cause=class_without_volumes(member, message),
     )
 
 

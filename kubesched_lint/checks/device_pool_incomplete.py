@@ -22,11 +22,11 @@ def check(it: Member) -> Iterator[Hazard]:
         yield at_request(request, evidence, values, f"{pool} {survey.takes_all}", within, variant)
 
 
-def _state(pool: str, state: str, it: Member) -> str:
+def _state(pool: str, state: str, member: Member) -> str:
     """What is wrong with the pool, with numbers."""
     driver, _, name = pool.partition("/")
-    slices = [each for each in devices_in(it.scenario).slices if (each.driver, each.pool) == (driver, name)]
-    newest = [each for each in slices if each.generation == max(one.generation for one in slices)]
+    slices = [each for each in devices_in(member.scenario).slices if (each.driver, each.pool) == (driver, name)]
+    newest = [each for each in slices if each.generation == max(other.generation for other in slices)]
     if state == "invalid":
         return "has two devices or counter sets of one name, or a device that consumes an unknown counter"
     return f"has {len(newest)} of {newest[0].slice_count} slices of generation {newest[0].generation}"

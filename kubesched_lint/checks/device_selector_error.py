@@ -32,21 +32,21 @@ def check(it: Member) -> Iterator[Hazard]:
                 yield _hazard(failure, survey, request, room, it)
 
 
-def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom, it: Member) -> Hazard:
+def _hazard(failure: Failure, survey: Survey, request: Request, room: DeviceRoom, member: Member) -> Hazard:
     failing = sorted(device for device, other in survey.errors.items() if other == failure)
-    at, source = _place(failure, survey, request, it)
-    first = first_attempt(room, it)
+    at, source = _place(failure, survey, request, member)
+    first = first_attempt(room, member)
     text = f"selector #{failure.number}: {_RUNTIME}: {failure.message}"
     stopped = [position for position, given in first.items() if given.is_error and given.reason.endswith(text)]
     fitting = [position for position in positions(room.among) if position not in first or first[position].is_given]
-    nodes = it.scenario.index.names
+    nodes = member.scenario.index.names
     later = pattern(f"once other devices are taken: {text}")
     return Hazard(
         at=at,
         source=source,
-        evidence=_evidence(first[stopped[0]].reason, it, proven=not fitting) if stopped else later,
+        evidence=_evidence(first[stopped[0]].reason, member, proven=not fitting) if stopped else later,
         values={
-            **words_for(request, room, it),
+            **words_for(request, room, member),
             "error": failure.message,
             "whose": f"class {failure.device_class}" if failure.device_class else f"request {survey.asked.name}",
             "number": failure.number,
@@ -77,8 +77,8 @@ def _remedy(failure: Failure) -> str:
     return f"write {better}" if better else f"let the selector ask first: {one_line(failure.expression)}"
 
 
-def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tuple[Path, Source | None]:
-    device_class = devices_in(it.scenario).classes.get(failure.device_class)
+def _place(failure: Failure, survey: Survey, request: Request, member: Member) -> tuple[Path, Source | None]:
+    device_class = devices_in(member.scenario).classes.get(failure.device_class)
     if device_class is not None and device_class.source is not None:
         return ("spec", "selectors", failure.number, "cel", "expression"), device_class.source
     where = ("deviceClassName",) if device_class else ("selectors", failure.number, "cel", "expression")
@@ -86,11 +86,11 @@ def _place(failure: Failure, survey: Survey, request: Request, it: Member) -> tu
     return (at, None) if source is None else (survey.asked.path_of(where), source)
 
 
-def _evidence(text: str, it: Member, *, proven: bool) -> Evidence:
+def _evidence(text: str, member: Member, *, proven: bool) -> Evidence:
     """A proof if no node could give the pod its devices, and nobody else takes a device on which the selector fails."""
-    if not proven or _has_rivals(it):
+    if not proven or _has_rivals(member):
         return witness(text)
-    return shortage(it, text, demand=1, supply=0)
+    return shortage(member, text, demand=1, supply=0)
 
 
 def _has_rivals(it: Member) -> bool:

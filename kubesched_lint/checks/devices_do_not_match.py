@@ -47,37 +47,39 @@ def _removed(survey: Survey) -> str:
     return joined([f"{condition.words} excludes {len(devices)}" for condition, devices in survey.removed.items()])
 
 
-def _elsewhere(request: Request, room: DeviceRoom, it: Member) -> str:
+def _elsewhere(request: Request, room: DeviceRoom, member: Member) -> str:
     """Which other nodes have devices for the request, and why the pods cannot use them; empty if there are none."""
-    others = it.scenario.index.all & it.scenario.today & ~room.among
+    others = member.scenario.index.all & member.scenario.today & ~room.among
     for asked in (survey.asked for survey in request.options):
         try:
-            survey = surveyed(asked, others, it.scenario) if others else None
+            survey = surveyed(asked, others, member.scenario) if others else None
         except UncheckedError:
             continue  # a selector cannot be judged on devices over there
         if survey is not None and survey.all_left:
             having = sum(1 << position for position, devices in survey.left.items() if devices)
-            names = first_few(it.scenario.names(having))
-            return f"{names} {'has' if having.bit_count() == 1 else 'have'} such devices, but {why_closed(it, having)}"
+            names = first_few(member.scenario.names(having))
+            return (
+                f"{names} {'has' if having.bit_count() == 1 else 'have'} such devices, but {why_closed(member, having)}"
+            )
     return ""
 
 
-def _seen(request: Request, it: Member) -> str:
+def _seen(request: Request, member: Member) -> str:
     """The values that the excluded devices have for the attributes that the failing selector reads."""
     failing = request.main.nearest
     excluded = request.main.removed.get(failing, frozenset())
     names = attributes_read(failing.expression)
     counts: Counter[str] = Counter()
-    for device_id, device, _ in devices_of(devices_in(it.scenario).slices):
+    for device_id, device, _ in devices_of(devices_in(member.scenario).slices):
         if names and device_id in excluded:
             counts[_values(device_id, device, names)] += 1
-    found = [f"{values} ({count})" for values, count in counts.most_common() if values]
-    return f"the devices have {first_few(found)}; " if found else ""
+    values_of_devices = [f"{values} ({count})" for values, count in counts.most_common() if values]
+    return f"the devices have {first_few(values_of_devices)}; " if values_of_devices else ""
 
 
 def _values(device_id: DeviceID, device: Device, names: tuple[str, ...]) -> str:
-    found = [(name, attribute_of(device, device_id[0], name)) for name in names]
-    return joined([f"{name.rpartition('/')[2]} {_shown(value)}" for name, value in found if value is not None])
+    attributes = [(name, attribute_of(device, device_id[0], name)) for name in names]
+    return joined([f"{name.rpartition('/')[2]} {_shown(value)}" for name, value in attributes if value is not None])
 
 
 def _shown(attribute: Attribute) -> str:

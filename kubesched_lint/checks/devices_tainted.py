@@ -44,18 +44,20 @@ def _evicted(it: Member) -> Iterator[Hazard]:
         evicting = [_evicting(survey, it) for survey in request.options]
         if shortcoming(request, room) or not all(map(_spares_no_pod, request.options, evicting)):
             continue
-        taints = sorted({taint for found in evicting for each in found.values() for taint in each}, key=str)
+        taints = sorted(
+            {taint for taints_of_devices in evicting for each in taints_of_devices.values() for taint in each}, key=str
+        )
         count, match = len(set[DeviceID]().union(*evicting)), len(request.main.all_left)
         evidence = pattern(f"{many(count, 'matching device')} with a taint that evicts: {_in_words(taints)}")
         values = {**words_for(request, room, it), **_values(taints, count, match)}
         yield at_request(request, evidence, values, _in_words(taints), variant="evicts")
 
 
-def _evicting(survey: Survey, it: Member) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
+def _evicting(survey: Survey, member: Member) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
     """Return the devices for a request whose taints evict its pods at once, with these taints."""
-    known, request = devices_in(it.scenario).evicting_taints, survey.asked.request
-    found = {each: [t for t in known.get(each, ()) if evicts_at_once(t, request)] for each in survey.all_left}
-    return {device: taints for device, taints in found.items() if taints}
+    known, request = devices_in(member.scenario).evicting_taints, survey.asked.request
+    evicting = {each: [t for t in known.get(each, ()) if evicts_at_once(t, request)] for each in survey.all_left}
+    return {device: taints for device, taints in evicting.items() if taints}
 
 
 def _spares_no_pod(survey: Survey, evicting: Mapping[DeviceID, object]) -> bool:

@@ -33,16 +33,16 @@ def check(it: Member) -> Iterator[Hazard]:
         yield from _for_daemons(room, it) if it.workload.kind == "DaemonSet" else _for_replicas(room, it)
 
 
-def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
+def _for_one(room: DeviceRoom, request: Request, member: Member) -> Hazard:
     """The hazard of a request that exceeds every node."""
     survey = request.main
     needed, (most, position) = room.needed(request, survey), survey.most_on_a_node
-    node, is_joint = it.scenario.index.names[position], needed > survey.asked.request.count
+    node, is_joint = member.scenario.index.names[position], needed > survey.asked.request.count
     alike = [c.match_attribute for c in survey.asked.constraints if c.match_attribute]
     same = f" with the same {' and '.join(alike)}" if alike else ""
     text = f"{needed} devices{same} > {most}, the most on a node ({node})"
     values = {
-        **words_for(request, room, it),
+        **words_for(request, room, member),
         "needed": needed,
         "most": most,
         "node": node,
@@ -50,45 +50,49 @@ def _for_one(room: DeviceRoom, request: Request, it: Member) -> Hazard:
         "beside": ", together with the other requests for them," if is_joint else "",
         "in_all": " in all" if is_joint else "",
     }
-    return at_request(request, shortage(it, text, demand=needed, supply=most), values, cause_of(request), ("count",))
+    return at_request(
+        request, shortage(member, text, demand=needed, supply=most), values, cause_of(request), ("count",)
+    )
 
 
-def _for_replicas(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
-    wanted = lasting_pods_wanted(it)
-    found = room.tightest(wanted)
-    if found is None:
+def _for_replicas(room: DeviceRoom, member: Member) -> Iterator[Hazard]:
+    wanted = lasting_pods_wanted(member)
+    tightest = room.tightest(wanted)
+    if tightest is None:
         return
-    request, most = found
+    request, most = tightest
     shares = {survey: survey.share_of(room.needed(request, survey)) for survey in request.options}
     options = (f"{share} (of {len(s.all_left)}) as {s.asked.request.name}" for s, share in shares.items())
     at, source = place_of(request)
     yield Hazard(
-        at=it.workload.replicas_path,
-        evidence=shortage(it, f"{wanted} replicas > {most} for which the devices suffice", demand=wanted, supply=most),
+        at=member.workload.replicas_path,
+        evidence=shortage(
+            member, f"{wanted} replicas > {most} for which the devices suffice", demand=wanted, supply=most
+        ),
         values={
-            **words_for(request, room, it),
+            **words_for(request, room, member),
             "most": most,
-            "rollouts": rollout_condition(it.workload, most),
+            "rollouts": rollout_condition(member.workload, most),
             "each": shares[request.main],
             "have": len(request.main.all_left),
             "pending": wanted - most,
             "options": " or ".join(options),
             "name": request.main.asked.parent,
         },
-        related=(replicas_wanted_here(it), Place(at, "the devices of each pod", source)),
+        related=(replicas_wanted_here(member), Place(at, "the devices of each pod", source)),
         variant="replicas" if request.is_alone else "alternatives",
     )
 
 
-def _for_daemons(room: DeviceRoom, it: Member) -> Iterator[Hazard]:
+def _for_daemons(room: DeviceRoom, member: Member) -> Iterator[Hazard]:
     """The hazard of a DaemonSet some of whose nodes lack devices; if all do, another finding says why."""
     count = room.among.bit_count()
     for request in room.requests:
-        lacking = [it.scenario.index.names[p] for p in positions(room.among) if not room.pods_on(request, p)]
+        lacking = [member.scenario.index.names[p] for p in positions(room.among) if not room.pods_on(request, p)]
         if 0 < len(lacking) < count:
             text = f"{len(lacking)} of {count} nodes with too few devices"
-            evidence = shortage(it, text, demand=count, supply=count - len(lacking))
+            evidence = shortage(member, text, demand=count, supply=count - len(lacking))
             counts = {"count": count, "pending": len(lacking), "lacking": tuple(lacking)}
-            values = {**words_for(request, room, it), **counts}
+            values = {**words_for(request, room, member), **counts}
             yield at_request(request, evidence, values, cause_of(request), variant="daemons")
             return

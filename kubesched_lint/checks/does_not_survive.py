@@ -25,8 +25,8 @@ def check(it: Member) -> Iterator[Hazard]:
     asked = {*it.scenario.premises.survive, *asked_to_survive(it.workload)}
     for event in (event for event in _IN_WORDS if event in asked):
         of, _, is_loss = event.partition("-")
-        found = [replace(each, variant="certain") for each in left_pending(it, of)] if is_loss else []
-        yield from found or _by_verdict(it, event)
+        certain = [replace(each, variant="certain") for each in left_pending(it, of)] if is_loss else []
+        yield from certain or _by_verdict(it, event)
 
 
 def _by_verdict(it: Member, event: str) -> Iterator[Hazard]:

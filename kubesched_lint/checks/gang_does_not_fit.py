@@ -29,16 +29,16 @@ def _hazard(answer: Answer, scenario: Scenario) -> Hazard:
     if gang.is_foreign:
         doubts.append(f"{gang.group.system} puts pods only where kube-scheduler would")
     severity = Severity.WARNING if doubts else None
-    assumes = [*set_premises((it.workload.pod for it in gang.members), scenario), *doubts]
+    assumes = [*set_premises((member.workload.pod for member in gang.members), scenario), *doubts]
     if not gang.is_foreign:
         assumes += (*preemption_premise(gang, scenario), *gates_premise(scenario))
-    names = tuple(str(it.workload) for it in gang.members)
+    names = tuple(str(member.workload) for member in gang.members)
     where = f" in one {answer.key}" if answer.key else ""
     return Hazard(
         at=at,
         source=source,
         victim=gang.members[0].workload.ref,
-        together=tuple(it.workload.ref for it in gang.members),
+        together=tuple(member.workload.ref for member in gang.members),
         severity=severity,
         evidence=proof(
             f"{gang.needed} pods at the same time > {answer.most}, the most that fit{where}",
@@ -57,12 +57,12 @@ def _hazard(answer: Answer, scenario: Scenario) -> Hazard:
         variant="foreign" if gang.is_foreign else "default",
         related=tuple(
             Place(
-                it.workload.replicas_path,
-                f"{many(it.replicas, 'pod')} of {it.workload}",
-                it.workload.source,
-                it.workload.ref,
+                member.workload.replicas_path,
+                f"{many(member.replicas, 'pod')} of {member.workload}",
+                member.workload.source,
+                member.workload.ref,
             )
-            for it in gang.members
-            if it.workload.source is not source
+            for member in gang.members
+            if member.workload.source is not source
         ),
     )

@@ -45,7 +45,7 @@ def _hazard(answer: Answer, assumes: tuple[str, ...]) -> Hazard:
             "group": str(gang),
             "system": gang.group.system,
             "needed": gang.needed,
-            "workloads": tuple(str(it.workload) for it in gang.members),
+            "workloads": tuple(str(member.workload) for member in gang.members),
         },
         variant="foreign" if gang.is_foreign else "default",
     )

@@ -19,22 +19,22 @@ def check(scenario: Scenario) -> Iterator[Hazard]:
         yield from map(_hazard, half_placed(scenario))
 
 
-def _hazard(found: HalfPlaced) -> Hazard:
-    other, one = found.groups
-    theirs, ours = found.placed
+def _hazard(pair: HalfPlaced) -> Hazard:
+    other, group = pair.groups
+    theirs, ours = pair.placed
     return Hazard(
         at=_POLICY,
-        source=one.group.source,
-        victim=_ref(one),
+        source=group.group.source,
+        victim=_ref(group),
         evidence=witness(
             "each group fits alone, and a course places half of both",
             trace=(
                 "the pods of both groups are tried in turns",
-                f"{ours} of {one.pods} pods of {one} are placed; the next: {found.messages[1]}",
-                f"{theirs} of {other.pods} pods of {other} are placed; the next: {found.messages[0]}",
+                f"{ours} of {group.pods} pods of {group} are placed; the next: {pair.messages[1]}",
+                f"{theirs} of {other.pods} pods of {other} are placed; the next: {pair.messages[0]}",
             ),
         ),
-        values={"one": str(one), "other": str(other), "held": ours + theirs, "total": one.pods + other.pods},
+        values={"one": str(group), "other": str(other), "held": ours + theirs, "total": group.pods + other.pods},
         related=(Place(_POLICY, f"{many(other.pods, 'pod')} of {other}", other.group.source, _ref(other)),),
     )
 

@@ -25,7 +25,7 @@ def check(it: Member) -> Iterator[Hazard]:
     if usable & it.scenario.index.unknown_resources or not _fits(it.scenario):
         return
     release = demands_of(it.scenario)
-    wanted = sum(one.count for one in release) + count
+    wanted = sum(demand.count for demand in release) + count
     placed = most_placeable(it.scenario, [*release, _demand(it)], GROUPS)
     if placed < wanted:
         yield Hazard(
@@ -47,4 +47,4 @@ def _fits(scenario: Scenario) -> bool:
     release: Sequence[Demand] = demands_of(scenario)
     if not 0 < len(release) <= MOST_SOLVED:
         return False
-    return most_placeable(scenario, release, GROUPS) == sum(one.count for one in release)
+    return most_placeable(scenario, release, GROUPS) == sum(demand.count for demand in release)

@@ -14,9 +14,9 @@ def check(it: Member) -> Iterator[Hazard]:
     selector = [Requirement(k, "In", (v,), (*pod.path, "nodeSelector", k)) for k, v in pod.node_selector.items()]
     terms = pod.required_node_terms or ()
     clashes = [(t, _contradiction((*selector, *t.expressions))) for t in terms if t.expressions]
-    found = [(term, clash) for term, clash in clashes if clash is not None]
-    fatal = bool(found) and len(found) == len(terms) and it.workload.kind != "DaemonSet"
-    for _term, (first, second) in found:
+    contradicting = [(term, clash) for term, clash in clashes if clash is not None]
+    fatal = bool(contradicting) and len(contradicting) == len(terms) and it.workload.kind != "DaemonSet"
+    for _term, (first, second) in contradicting:
         text = f"{first.key}: {_words(first)} and {_words(second)}"
         yield Hazard(
             at=second.path,

@@ -41,14 +41,18 @@ def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Put all conditions into one term, so that all must hold."""
     terms = [term.path for term in it.workload.pod.required_node_terms or ()]
     first, rest = terms[0], terms[1:]
-    found = [written_at(it.workload.source, (*at, "matchExpressions")) for at in rest]
-    if not all(isinstance(conditions, list) for conditions in found):
+    conditions_of_terms = [written_at(it.workload.source, (*at, "matchExpressions")) for at in rest]
+    if not all(isinstance(conditions, list) for conditions in conditions_of_terms):
         return
     yield Remedy(
         "put the conditions into one term, so that all must hold",
         safe=False,
         changes=(
-            *(Append((*first, "matchExpressions"), condition) for conditions in found for condition in conditions),
+            *(
+                Append((*first, "matchExpressions"), condition)
+                for conditions in conditions_of_terms
+                for condition in conditions
+            ),
             *(Remove(at) for at in reversed(rest)),
         ),
     )

@@ -32,14 +32,14 @@ def check(it: Member) -> Iterator[Hazard]:
     gang = group_around(it)
     if gang is None or it.workload.ref != gang.members[0].workload.ref or not _holds_back(group, it.scenario):
         return
-    if any(one.workload.kind == "DaemonSet" for one in gang.members):
+    if any(member.workload.kind == "DaemonSet" for member in gang.members):
         return
-    most = sum(one.most_wanted for one in gang.members)
-    first = sum(at_once(one.workload, one.most_wanted) for one in gang.members)
+    most = sum(member.most_wanted for member in gang.members)
+    first = sum(at_once(member.workload, member.most_wanted) for member in gang.members)
     if most < gang.needed:
         named = joined([str(each.workload) for each in gang.members])
         yield _few(gang, most, f"{many(most, 'pod')} of {named}", "few", {})
-    elif first < gang.needed and not any(one.running_pods for one in gang.members):
+    elif first < gang.needed and not any(member.running_pods for member in gang.members):
         ordered = next(each.workload for each in gang.members if at_once(each.workload, each.replicas) < each.replicas)
         text = f"{many(first, 'pod')} created before one is ready"
         yield _few(gang, first, text, "ordered", {"ordered": str(ordered)})
@@ -69,12 +69,16 @@ def _missing(it: Member, name: str) -> Hazard:
 def _few(gang: Gang, most: int, text: str, variant: str, values: Mapping[str, object]) -> Hazard:
     group, first = gang.group, gang.members[0].workload
     related = [] if group.source is None else [Place(group.path, "how many must come together", group.source)]
-    for it in gang.members[1:]:
-        one = it.workload
-        related.append(Place(one.replicas_path, f"{many(it.replicas, 'pod')} of {one}", one.source, one.ref))
+    for member in gang.members[1:]:
+        workload = member.workload
+        related.append(
+            Place(
+                workload.replicas_path, f"{many(member.replicas, 'pod')} of {workload}", workload.source, workload.ref
+            )
+        )
     return Hazard(
         at=(*first.pod.path, "schedulingGroup", "podGroupName"),
-        together=tuple(it.workload.ref for it in gang.members),
+        together=tuple(member.workload.ref for member in gang.members),
         evidence=proof(
             f"minCount {gang.needed} > {text}",
             demand=gang.needed,

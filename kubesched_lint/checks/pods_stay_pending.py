@@ -32,9 +32,9 @@ def _variant(it: Member, end: BadEnd) -> str:
 
 def _fate(it: Member, end: BadEnd) -> str:
     """Return what becomes of the missing pods; a pod that a quota, the API server or a kubelet refuses never waits."""
-    one = end.missing <= 1
+    is_single = end.missing <= 1
     if it.pod.node_name:
-        return "never runs" if one else "never run"
+        return "never runs" if is_single else "never run"
     if is_uncreated(it, end.cell):
-        return "is not created" if one else "are not created"
-    return "stays Pending" if one else "stay Pending"
+        return "is not created" if is_single else "are not created"
+    return "stays Pending" if is_single else "stay Pending"

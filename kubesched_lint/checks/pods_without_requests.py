@@ -12,7 +12,7 @@ from kubesched_lint.findings import Hazard, pattern
 def check(scenario: Scenario) -> Iterator[Hazard]:
     """Yield one hazard for the set, at the largest workload that lacks a request."""
     members = [scenario.member(workload) for workload in scenario.order.workloads]
-    silent = [it for it in members if _lacks(it) and _pods(it)]
+    silent = [member for member in members if _lacks(member) and _pods(member)]
     if silent:
         largest = max(silent, key=_pods)
         yield Hazard(

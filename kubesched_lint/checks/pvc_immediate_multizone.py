@@ -16,12 +16,14 @@ from kubesched_lint.sources.manifests.changes import Put
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    found = [(claim, at) for claim, at in unbound_claims(it) if _is_made_anywhere(it, claim)]
-    apart = [claim for claim, _ in found if claim.source is not None and claim not in it.workload.claim_templates]
+    made_anywhere = [(claim, at) for claim, at in unbound_claims(it) if _is_made_anywhere(it, claim)]
+    apart = [
+        claim for claim, _ in made_anywhere if claim.source is not None and claim not in it.workload.claim_templates
+    ]
     why = _zonal_wish(it.workload.pod) or _no_node_in_some_zone(it) or _drawn_apart(it, len(apart))
     if why is None:
         return
-    for claim, at in found:
+    for claim, at in made_anywhere:
         storage_class = storage_class_of(it.scenario, claim)
         assert storage_class is not None
         related = (Place(("volumeBindingMode",), "binds at once", storage_class.source),)
@@ -35,10 +37,10 @@ def check(it: Member) -> Iterator[Hazard]:
 
 def _is_made_anywhere(it: Member, claim: Claim) -> bool:
     """Whether a provisioner of zonal volumes chooses the zone of the claim's volume, before there is a pod."""
-    found = storage_class_of(it.scenario, claim)
-    if found is None or found.binding_mode != "Immediate" or found.provisioner not in ZONAL:
+    storage_class = storage_class_of(it.scenario, claim)
+    if storage_class is None or storage_class.binding_mode != "Immediate" or storage_class.provisioner not in ZONAL:
         return False
-    return len(found.allowed_topologies) != 1 and len(found.zones) != 1
+    return len(storage_class.allowed_topologies) != 1 and len(storage_class.zones) != 1
 
 
 def _no_node_in_some_zone(it: Member) -> str | None:
@@ -64,13 +66,13 @@ def _drawn_apart(it: Member, claims: int) -> str | None:
 
 def fix(hazard: Hazard, it: Member) -> Iterator[Remedy]:
     """Let the class wait for the pod before it makes a volume."""
-    found = [c for c in it.scenario.manifests.storage_classes if c.name == hazard.values["storage_class"]]
-    if found:
+    classes = [c for c in it.scenario.manifests.storage_classes if c.name == hazard.values["storage_class"]]
+    if classes:
         yield Remedy(
             "set volumeBindingMode: WaitForFirstConsumer",
             safe=False,
             changes=(Put(("volumeBindingMode",), "WaitForFirstConsumer", after=("provisioner",)),),
-            source=found[0].source,
+            source=classes[0].source,
         )
 
 

@@ -24,12 +24,12 @@ def check(scenario: Scenario, *, most_pods: int) -> Iterator[Hazard]:
         raise UncheckedError(f"tries out at most {most_pods:,} pods (param most_pods); these manifests make {wanted:,}")
     if now.index.unknown_resources:
         raise UncheckedError("needs the resources of every node (allocatable)")
-    if not all(one.evicted for one in each_trial(now)):
+    if not all(tried.evicted for tried in each_trial(now)):
         return
     for workload in now.manifests.workloads:
-        found = [trial.get(workload, ()) for trial in evicted_in_trials(now)]
-        if all(found):
-            yield _hazard(now.member(workload), min(found, key=len))
+        evicted = [trial.get(workload, ()) for trial in evicted_in_trials(now)]
+        if all(evicted):
+            yield _hazard(now.member(workload), min(evicted, key=len))
 
 
 def _hazard(it: Member, victims: Sequence[BoundPod]) -> Hazard:

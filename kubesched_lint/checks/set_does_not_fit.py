@@ -13,17 +13,17 @@ from kubesched_lint.findings import Hazard, Place
 
 
 def check(scenario: Scenario) -> Iterator[Hazard]:
-    for found in contradictions(scenario):
-        *others, last = found.demands
+    for contradiction in contradictions(scenario):
+        *others, last = contradiction.demands
         yield Hazard(
             at=line_of_replicas(last.workload),
             source=last.workload.source,
             victim=last.workload.ref,
-            together=tuple(d.workload.ref for d in found.demands),
+            together=tuple(d.workload.ref for d in contradiction.demands),
             # The order decides which one waits; it is proven that one does. Where it rests on pods of others,
             # ``engine.verdicts.what_if`` asks again without them, if they are old.
-            evidence=proof_of(found, scenario),
-            values=values_of(found),
+            evidence=proof_of(contradiction, scenario),
+            values=values_of(contradiction),
             related=tuple(
                 Place(
                     d.workload.replicas_path,

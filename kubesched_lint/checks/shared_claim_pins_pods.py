@@ -33,57 +33,59 @@ def check(it: Member) -> Iterator[Hazard]:
             yield from _pinned(wanted, wanted.claim, pods, it)
 
 
-def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, it: Member) -> Iterator[Hazard]:
-    known = it.scenario.cluster is not None and (claim.allocation is not None or knows_devices(it.scenario))
-    homes = _homes(wanted, claim, it) if known else None
+def _pinned(wanted: Wanted, claim: DeviceClaim, pods: int, member: Member) -> Iterator[Hazard]:
+    known = member.scenario.cluster is not None and (claim.allocation is not None or knows_devices(member.scenario))
+    homes = _homes(wanted, claim, member) if known else None
     if homes is None:
-        yield _at_one_node(wanted, pods, it, "", Severity.NOTE)
+        yield _at_one_node(wanted, pods, member, "", Severity.NOTE)
     elif homes:
-        where = first_few(it.scenario.names(homes), " or ")
-        fitting = [most_copies(it, pods, only(position), bare=True) for position in positions(homes)]
-        most = 1 if it.workload.kind == "DaemonSet" else max(fitting)
-        yield _no_room(wanted, pods, most, where, it) if most < pods else _at_one_node(wanted, pods, it, where)
+        where = first_few(member.scenario.names(homes), " or ")
+        fitting = [most_copies(member, pods, only(position), bare=True) for position in positions(homes)]
+        most = 1 if member.workload.kind == "DaemonSet" else max(fitting)
+        yield _no_room(wanted, pods, most, where, member) if most < pods else _at_one_node(wanted, pods, member, where)
 
 
-def _homes(wanted: Wanted, claim: DeviceClaim, it: Member) -> NodeSet:
+def _homes(wanted: Wanted, claim: DeviceClaim, member: Member) -> NodeSet:
     """Return the nodes one of which all pods will be on; none if the devices can be used from several nodes.
 
     Raises UncheckedError.
     """
-    among = nodes_for(it)
+    among = nodes_for(member)
     if claim.allocation is not None:
         terms = claim.allocation.terms
-        there = among if terms is None else among & it.scenario.index.matching({}, terms)
+        there = among if terms is None else among & member.scenario.index.matching({}, terms)
         return there if there.bit_count() == 1 else 0
-    must_know_devices(it)
-    room = room_for(it, [wanted], among)
+    must_know_devices(member)
+    room = room_for(member, [wanted], among)
     if room is None or not any(all(survey.is_local for survey in r.options) for r in room.requests):
         return 0
     return sum(only(p) for p in positions(among) if all(room.pods_on(r, p) for r in room.requests))
 
 
-def _no_room(wanted: Wanted, pods: int, most: int, where: str, it: Member) -> Hazard:
+def _no_room(wanted: Wanted, pods: int, most: int, where: str, member: Member) -> Hazard:
     return Hazard(
         at=wanted.at,
         evidence=shortage(
-            it,
+            member,
             f"{pods} pods on the node of the devices > {most}, the most that fit on {where}",
             demand=pods,
             supply=most,
         ),
         values={"claim": str(wanted), "pods": pods, "most": most, "where": where, "pending": pods - most},
-        related=_replicas(it),
+        related=_replicas(member),
         variant="room",
     )
 
 
-def _at_one_node(wanted: Wanted, pods: int, it: Member, where: str, severity: Severity = Severity.WARNING) -> Hazard:
+def _at_one_node(
+    wanted: Wanted, pods: int, member: Member, where: str, severity: Severity = Severity.WARNING
+) -> Hazard:
     return Hazard(
         at=wanted.at,
         evidence=pattern(f"{many(pods, 'pod')}, one claim, one node"),
         severity=severity,
         values={"claim": str(wanted), "pods": pods, "where": where},
-        related=_replicas(it),
+        related=_replicas(member),
         variant="default" if where else "unknown",
     )
 

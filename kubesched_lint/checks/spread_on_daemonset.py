@@ -86,12 +86,12 @@ def _counted(it: Member, constraint: SpreadConstraint) -> Iterator[Hazard]:
     )
 
 
-def _keeps_none_away(constraint: SpreadConstraint, it: Member) -> bool:
+def _keeps_none_away(constraint: SpreadConstraint, member: Member) -> bool:
     """Whether the DaemonSet runs on the same nodes without it. A hard one also excludes nodes without the key."""
     if not constraint.is_hard:
         return True
     if not constraint.honors_affinity:
         return False
-    if it.scenario.cluster is None:
+    if member.scenario.cluster is None:
         return constraint.topology_key == HOSTNAME
-    return not it.daemon_nodes & ~it.scenario.index.with_key(constraint.topology_key)
+    return not member.daemon_nodes & ~member.scenario.index.with_key(constraint.topology_key)

@@ -18,10 +18,10 @@ def check(it: Member) -> Iterator[Hazard]:
     replicas = it.replicas
     for ordinal, template, claim, volume in out_of_reach(it):
         name, number = claim.claim, ordinal - it.workload.first_ordinal
-        here, line = (*template.path, "metadata", "name"), excluding_line(it, claim)
+        template_path, line = (*template.path, "metadata", "name"), excluding_line(it, claim)
         yield Hazard(
-            at=line or here,
-            related=() if line is None else (Place(here, f"the template of {name}"),),
+            at=line or template_path,
+            related=() if line is None else (Place(template_path, f"the template of {name}"),),
             evidence=proof(
                 f"{none_of_nodes(it.scenario, it.usable)} that it may use reaches volume {volume.name} of {name}",
                 demand=1,

@@ -24,15 +24,15 @@ def check(it: Member) -> Iterator[Hazard]:
     if it.workload.kind == "DaemonSet" or not reach.matching or reach.tolerated:
         return
     matching = reach.matching & it.scenario.distinct
-    found = what_is_in_the_way(it, matching & it.scenario.today or matching)
-    mistaken, meant = _misspelt(it, found.each)
+    blocking = what_is_in_the_way(it, matching & it.scenario.today or matching)
+    mistaken, meant = _misspelt(it, blocking.each)
     yield Hazard(
         at=_what_leads_there(it.workload.pod) if mistaken is None else mistaken.path,
         key=mistaken is None,
         variant="default" if mistaken is None else "misspelt",
-        cause=found.listed if mistaken is None else "",
+        cause=blocking.listed if mistaken is None else "",
         evidence=proof(
-            f"{nodes_in_words(it.scenario, matching)} that match have a taint without a toleration: {found.briefly}",
+            f"{nodes_in_words(it.scenario, matching)} that match have a taint without a toleration: {blocking.briefly}",
             demand=1,
             supply=0,
             assumes=node_premises(it),
@@ -41,7 +41,7 @@ def check(it: Member) -> Iterator[Hazard]:
             "replicas": it.replicas,
             "matching": that_match(it.pod),
             "nodes": count_existing(it.scenario, matching),
-            "taints": found.names,
+            "taints": blocking.names,
             "meant": str(meant),
             "further": _further(it, matching, meant),
         },

@@ -37,8 +37,8 @@ def check(it: Member) -> Iterator[Hazard]:
     )
 
 
-def _sets(vertical: VerticalAutoscaler, metric: ResourceMetric, it: Member) -> bool:
+def _sets(vertical: VerticalAutoscaler, metric: ResourceMetric, member: Member) -> bool:
     """Whether it sets the metric's resource in a container that the metric counts."""
-    counted = (c.name for c in it.pod.containers if metric.container in ("", c.name))
+    counted = (c.name for c in member.pod.containers if metric.container in ("", c.name))
     policies = (vertical.policy_of(name) for name in counted)
     return any(policy.is_on and metric.resource in policy.controlled for policy in policies)

@@ -24,23 +24,23 @@ def check(it: Member) -> Iterator[Hazard]:
         return
     # Claims keep their annotations; other objects are read again only for a workload of some phase.
     classes = needed_classes(it) if mine != phase_of({}) else ()
-    for at, kind, found in chain(needed_claims(it), classes):
-        annotations = found.annotations if kind == "claim" else _annotations(found.source)
+    for at, kind, waited_for in chain(needed_claims(it), classes):
+        annotations = waited_for.annotations if kind == "claim" else _annotations(waited_for.source)
         theirs = phase_of(annotations)
-        if found.source is None or theirs is None:
+        if waited_for.source is None or theirs is None:
             continue
         values = {
             "kind": kind,
-            "needed": found.name,
+            "needed": waited_for.name,
             "mine": mine.words(workload.annotations),
             "theirs": theirs.words(annotations),
         }
-        place = Place(("metadata", "name"), f"the {kind}", found.source)
+        place = Place(("metadata", "name"), f"the {kind}", waited_for.source)
         if mine < theirs and waits(workload.kind, workload.annotations):
             text = f"{values['mine']} comes before {values['theirs']}, and is waited for"
             yield Hazard(at=at, evidence=pattern(text), values=values, related=(place,))
-        elif kind == "claim" and _stays_pending(it, found, theirs):
-            text = f"claim {found.name} is bound when its first consumer is scheduled, after {values['theirs']}"
+        elif kind == "claim" and _stays_pending(it, waited_for, theirs):
+            text = f"claim {waited_for.name} is bound when its first consumer is scheduled, after {values['theirs']}"
             yield Hazard(at=at, evidence=pattern(text), values=values, related=(place,), variant="consumer")
 
 
@@ -50,22 +50,22 @@ def _stays_pending(it: Member, claim: Claim, theirs: Phase) -> bool:
         return False
     from kubesched_lint.engine.scenario.storage.claims import bound_volume, storage_class_of  # few sets have phases
 
-    found = storage_class_of(it.scenario, claim)
-    waits_for_pod = found is not None and found.binding_mode == "WaitForFirstConsumer"
+    storage_class = storage_class_of(it.scenario, claim)
+    waits_for_pod = storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer"
     return waits_for_pod and bound_volume(it.scenario, claim.namespace, claim.name) is None
 
 
 @once_per_scenario
 def _first_consumers(scenario: Scenario) -> Mapping[Claim, Phase]:
     """Claim → the phase of the first workload that mounts it."""
-    found: dict[Claim, Phase] = {}
+    consumers: dict[Claim, Phase] = {}
     for workload in scenario.manifests.workloads:
         phase = phase_of(workload.annotations)
         for volume in workload.pod.volumes if phase is not None else ():
             claim = claim_named(scenario, workload.namespace, volume.claim) if volume.claim else None
             if claim is not None and phase is not None:
-                found[claim] = min(phase, found.get(claim, phase))
-    return found
+                consumers[claim] = min(phase, consumers.get(claim, phase))
+    return consumers
 
 
 def _annotations(source: Source | None) -> Mapping[str, str]:

@@ -16,35 +16,42 @@ def check(scenario: Scenario) -> Iterator[Hazard]:
     if gates_of(scenario).get(GROUPS) is False:
         return
     controllers = {(w.namespace, w.kind, w.name): w for w in scenario.as_deployed if w.kind != "DaemonSet"}
-    for one in scenario.manifests.group_templates:
-        controller = controllers.get((one.namespace, *one.controller))
+    for templates in scenario.manifests.group_templates:
+        controller = controllers.get((templates.namespace, *templates.controller))
         if controller is None:
             continue
-        it = scenario.member(controller)
-        for template in one.templates:
-            if template.min_count is not None and template.min_count > it.most_wanted:
-                yield _hazard(one, template, it, gates_are_stated=GROUPS in gates_of(scenario))
+        member = scenario.member(controller)
+        for template in templates.templates:
+            if template.min_count is not None and template.min_count > member.most_wanted:
+                yield _hazard(templates, template, member, gates_are_stated=GROUPS in gates_of(scenario))
 
 
-def _hazard(one: GroupTemplates, template: PodGroup, it: Member, *, gates_are_stated: bool) -> Hazard:
-    least, most = template.min_count or 0, it.most_wanted
+def _hazard(templates: GroupTemplates, template: PodGroup, member: Member, *, gates_are_stated: bool) -> Hazard:
+    least, most = template.min_count or 0, member.most_wanted
     gates = () if gates_are_stated else ("the feature gates of gangs are on",)
     return Hazard(
         at=template.path,
-        source=one.source,
-        victim=ObjectRef("Workload", one.namespace, one.name),
+        source=templates.source,
+        victim=ObjectRef("Workload", templates.namespace, templates.name),
         evidence=proof(
-            f"minCount {least} > {most} pods of {it.workload}",
+            f"minCount {least} > {most} pods of {member.workload}",
             demand=least,
             supply=most,
             assumes=("no other controller has pods in the group", *gates),
         ),
         values={
-            "workload": f"{one.namespace}/{one.name}",
+            "workload": f"{templates.namespace}/{templates.name}",
             "template": template.name,
             "least": least,
             "pods": most,
-            "controller": str(it.workload),
+            "controller": str(member.workload),
         },
-        related=(Place(it.workload.replicas_path, "the most pods that it makes", it.workload.source, it.workload.ref),),
+        related=(
+            Place(
+                member.workload.replicas_path,
+                "the most pods that it makes",
+                member.workload.source,
+                member.workload.ref,
+            ),
+        ),
     )

@@ -50,7 +50,7 @@ class Against(Struct, frozen=True):
             return replace(request, before=Before(self.changes))
         settings, paths = self.past, self.paths
         if name:
-            target = next((one for one in settings.config.targets if one.name == name), None)
+            target = next((candidate for candidate in settings.config.targets if candidate.name == name), None)
             settings, paths = (settings, ()) if target is None else (settings_of(settings, target), target.paths)
         names = filter(None, (request.cluster, request.cluster_options.scheduler_config))
         is_same = not any(self.changes.concerns(os.path.realpath(path)) for path in names)
@@ -117,16 +117,16 @@ class _Then:
                 given[name] = [self.file(path) for path in given[name]]
         for root in _roots(settings, paths):
             self.manifests(root)
-        there = tuple(found for path in paths if path != "-" for found in self.manifests(path))
+        there = tuple(moved for path in paths if path != "-" for moved in self.manifests(path))
         self._bring_configuration(settings, paths, given)
-        found, notes = settings, tuple[str, ...]()
+        past_settings, notes = settings, tuple[str, ...]()
         with chdir(self._copy.current_folder):
             try:
-                found = settled(Ordinary(OPTIONS, given), there if call.params["paths"] else ())
+                past_settings = settled(Ordinary(OPTIONS, given), there if call.params["paths"] else ())
             except ConfigError as error:
                 first = str(error).partition("\n")[0]
                 notes = (f"the configuration of {self._changes.base} is not used, for it is invalid: {first}",)
-        return Against(self._changes, self._copy.current_folder, found, there, tuple(self._reads), notes)
+        return Against(self._changes, self._copy.current_folder, past_settings, there, tuple(self._reads), notes)
 
     def file(self, path: str) -> str:
         """Return where the copy has what an option or the configuration names: a file of today if git has none."""
@@ -134,10 +134,10 @@ class _Then:
         if not self._changes.holds(real):
             return path if _is_no_file(path) else os.path.abspath(path)
         self._reads.append(real)
-        for one in (real, *self._changes.former(real)):
-            if self._copy.has(one):
-                self._copy.bring([one])
-                return as_relative(path if one == real else one)
+        for known_path in (real, *self._changes.former(real)):
+            if self._copy.has(known_path):
+                self._copy.bring([known_path])
+                return as_relative(path if known_path == real else known_path)
         if not self._changes.concerns(real) or real in self._changes.untracked:
             if not os.path.lexists(real):
                 return path
@@ -148,11 +148,11 @@ class _Then:
         """Return where the copy has a path of manifests; several if files of several folders were moved there."""
         real = os.path.realpath(path)
         former = () if self._copy.has(real) else self._changes.former(real)
-        found = [*map(as_relative, former)] or [as_relative(path)]
+        places = [*map(as_relative, former)] or [as_relative(path)]
         bring = former or [real]
         self._copy.bring(bring)
         self._copy.bring_submodules(bring)
-        return found
+        return places
 
     def _bring_configuration(self, settings: Settings, paths: Sequence[str], given: Mapping[str, Any]) -> None:
         """Copy the configurations that BASE may find, and what they name."""
@@ -216,8 +216,8 @@ def _upwards(start: str) -> Iterator[str]:
 def _texts(place: str) -> Iterator[str]:
     """Yield the texts of a configuration; none of one that cannot be read."""
     try:
-        found = tomllib.loads(content(place, LARGEST_SETTINGS).decode("utf-8-sig"))
-        yield from _texts_in(found["tool"]["kubesched-lint"] if os.path.basename(place).endswith(SHARED) else found)
+        table = tomllib.loads(content(place, LARGEST_SETTINGS).decode("utf-8-sig"))
+        yield from _texts_in(table["tool"]["kubesched-lint"] if os.path.basename(place).endswith(SHARED) else table)
     except (OSError, ValueError, RecursionError, KeyError, TypeError):
         return
 

@@ -79,9 +79,9 @@ class _Commands(CommandGroup):
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         self._is_listing = True
-        found = super().shell_complete(ctx, incomplete)
+        completions = super().shell_complete(ctx, incomplete)
         self._is_listing = False
-        return found
+        return completions
 
 
 app = typer.Typer(

@@ -80,7 +80,7 @@ def audit(
       kubesched-lint audit --target prod-eu
     """
     settings = settle(context, ())
-    found: list[tuple[str, Audit]] = []
+    audits: list[tuple[str, Audit]] = []
     is_unread = False
     each = clusters(context, settings, target)
     tell_configuration(*(aim.settings for aim in each))
@@ -90,30 +90,32 @@ def audit(
             described = cluster.describe(now)
             of = f" of {aim.name}" if aim.name else ""
             with shown(f"auditing {many(len(cluster.inventory.nodes), 'node')}{of}"):
-                found.append((aim.name, audited(cluster, aim.settings.options, settings.rulebook, described)))
+                audits.append((aim.name, audited(cluster, aim.settings.options, settings.rulebook, described)))
         except (ClusterError, ValueError) as error:
             tell(f"error: {error}")
             is_unread = True
-    if not found:
+    if not audits:
         raise typer.Exit(2)
-    if output is AuditFormat.HTML and len(found) > 1:
+    if output is AuditFormat.HTML and len(audits) > 1:
         raise refused("html shows one cluster; choose one with --target.", "--format")
-    _print(found, output, color, verbose=verbose)
-    raise typer.Exit(2 if is_unread else int(any(one.is_bad(FAIL_ON[fail_on.value]) for _, one in found)))
+    _print(audits, output, color, verbose=verbose)
+    raise typer.Exit(
+        2 if is_unread else int(any(cluster_audit.is_bad(FAIL_ON[fail_on.value]) for _, cluster_audit in audits))
+    )
 
 
-def _print(found: Sequence[tuple[str, Audit]], output: AuditFormat, color: Color, *, verbose: bool) -> None:
+def _print(audits: Sequence[tuple[str, Audit]], output: AuditFormat, color: Color, *, verbose: bool) -> None:
     painted = wants_color(color.value, sys.stdout, os.environ)
     room = terminal_width(sys.stdout, os.environ)
     if output is AuditFormat.JSON:
-        say_exactly([all_as_json(found), "\n"])
-    for number, (name, one) in enumerate(found):
+        say_exactly([all_as_json(audits), "\n"])
+    for number, (name, cluster_audit) in enumerate(audits):
         match output:
             case AuditFormat.TEXT:
                 head = f"{Palette(painted).bold(name)}\n\n" if name else ""
-                say(head + as_text(one, color=painted, room=room, verbose=verbose), painted=painted)
+                say(head + as_text(cluster_audit, color=painted, room=room, verbose=verbose), painted=painted)
             case AuditFormat.MARKDOWN:
                 head = f"# {plain(name)}\n\n" if name else ""
-                say_exactly(["\n" if number else "", head, as_markdown(one), "\n"])
+                say_exactly(["\n" if number else "", head, as_markdown(cluster_audit), "\n"])
             case AuditFormat.HTML:
-                say_exactly([as_html(one), "\n"])
+                say_exactly([as_html(cluster_audit), "\n"])

@@ -153,8 +153,8 @@ def update(
     settings = with_sets(context, settle(context, paths or ()), paths or ())
     file = settings.maybe("baseline") or BASELINE
     old = _read(file, settings.rulebook)
-    found = _work(context, settings, paths, target).run(file)
-    entries = updated(old, found.entries, found.gone)
+    recorded = _work(context, settings, paths, target).run(file)
+    entries = updated(old, recorded.entries, recorded.gone)
     differences = tuple(changes_of_findings(old, entries))
     if differences:
         _write(file, entries)
@@ -234,10 +234,10 @@ class _Work(Struct, frozen=True):
 
 
 def _work(context: typer.Context, settings: Settings, paths: list[str] | None, names: list[str] | None) -> _Work:
-    found, targets, question = chosen(context, settings, paths or (), names)
+    paths_chosen, targets, question = chosen(context, settings, paths or (), names)
     if question:
         context.fail(f"{question}.")
-    return _Work(replace(settings, is_recording=True), tuple(found), targets)
+    return _Work(replace(settings, is_recording=True), tuple(paths_chosen), targets)
 
 
 def _refuse_errors(report: Report) -> None:

@@ -58,24 +58,24 @@ def pull(
         raise _failed(f"{lock}: {error}") from None
     with shown("building"):
         asked = wanted(_sets(settings, folder), settings.options.namespace, _of_others(folder))
-    here = charts_beside(settings.config.file).folder
-    found: dict[Pinned, Locked] = {}
+    folder_of_lock = charts_beside(settings.config.file).folder
+    locks: dict[Pinned, Locked] = {}
     failed = 0
-    for one in asked.charts:
+    for pin in asked.charts:
         try:
-            found[one] = pulled(one, here, locked)
+            locks[pin] = pulled(pin, folder_of_lock, locked)
         except PullError as error:
-            tell(f"error: {one}: {visible(str(error))}")
+            tell(f"error: {pin}: {visible(str(error))}")
             failed += 1
-            found |= {one: locked[one]} if one in locked else {}
+            locks |= {pin: locked[pin]} if pin in locked else {}
         else:
-            is_old = found[one] == locked.get(one)
-            say(f"{one}: {'unchanged' if is_old else 'pulled'}{found[one].resolved and f' {found[one].resolved}'}")
+            is_old = locks[pin] == locked.get(pin)
+            say(f"{pin}: {'unchanged' if is_old else 'pulled'}{locks[pin].resolved and f' {locks[pin].resolved}'}")
     for place, why in asked.others:
         say(visible(f"{place}: not pulled: {why}"))
-    _write(lock, found)
+    _write(lock, locks)
     left = f", {failed:,} failed" if failed else ""
-    say(f"{lock}: {many(len(found), 'chart')} locked{left}")
+    say(f"{lock}: {many(len(locks), 'chart')} locked{left}")
     raise typer.Exit(2 if failed else 0)
 
 
@@ -88,7 +88,7 @@ def _sets(settings: Settings, folder: str) -> list[list[Found]]:
         raise _failed(f"{folder}: {(error.strerror or str(error)).lower()}") from None
     if not targets:
         return [list(files_of([folder], options, render=True))]
-    return [list(files_of(one.paths, replace(options, applied=True), render=True)) for one in targets]
+    return [list(files_of(applied.paths, replace(options, applied=True), render=True)) for applied in targets]
 
 
 def _of_others(folder: str) -> Sequence[Pinned]:

@@ -109,16 +109,16 @@ def check(
         known = () if baseline is None else read_baseline(baseline, settings.rulebook)
         after = Version(first_few(aim.paths), manifests, options)
         with shown("judging what this starts"):
-            found = checked(after, cluster, settings.rulebook, FAIL_ON[gate.value], known)
-            found = replace(found, shadow=settings.flag("shadow"), broken_glass=(break_glass or "").strip())
+            outcome = checked(after, cluster, settings.rulebook, FAIL_ON[gate.value], known)
+            outcome = replace(outcome, shadow=settings.flag("shadow"), broken_glass=(break_glass or "").strip())
     except (BaselineError, ClusterError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     if output is CheckFormat.JSON:
-        say_exactly([as_json(found), "\n"])
+        say_exactly([as_json(outcome), "\n"])
     elif output is CheckFormat.MARKDOWN:
-        say_exactly([as_markdown(found)])
+        say_exactly([as_markdown(outcome)])
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)
-        say(as_text(found, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
-    raise typer.Exit(found.exit_code)
+        say(as_text(outcome, color=painted, room=terminal_width(sys.stdout, os.environ)), painted=painted)
+    raise typer.Exit(outcome.exit_code)

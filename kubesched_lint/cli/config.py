@@ -60,18 +60,18 @@ def print_files(context: typer.Context, **shared: Any) -> None:
 
     Example: kubesched-lint config files --config kubesched.toml
     """
-    found = []
+    files = []
     given = {key: context.params[key.replace("-", "_")] for key in DECIDING if is_given(context, key.replace("-", "_"))}
     try:
         file = config_file_of(context, ())
         named = () if file is None else named_by(file)
-        found = [path for key, path in named if key not in given or key == OWN_RULES]
+        files = [path for key, path in named if key not in given or key == OWN_RULES]
     except ConfigError as error:
         tell(f"error: {error}")
         raise SystemExit(2) from None
     for value in given.values():
-        found += [value] if isinstance(value, str) else value
-    for path in dict.fromkeys(relative_to_here(path) for path in found):
+        files += [value] if isinstance(value, str) else value
+    for path in dict.fromkeys(relative_to_here(path) for path in files):
         if path:
             say(visible(path))
 

@@ -162,10 +162,10 @@ def _open_closed_streams() -> None:
         return
     for number, (name, way) in enumerate([("stdin", os.O_WRONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)]):
         if getattr(sys, name) is None:
-            found = os.open(os.devnull, way)
-            if found != number:
-                os.dup2(found, number)
-                os.close(found)
+            descriptor = os.open(os.devnull, way)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
             setattr(sys, name, _unreadable() if not number else open(number, "w", closefd=False))  # noqa: SIM115
 
 
@@ -202,13 +202,13 @@ def _is_flushed() -> bool:
 
 def _handle_signals() -> None:
     """Make signals unwind the run, so that it removes temporary files, and kill worker processes at once."""
-    here = os.getpid()
+    own_process = os.getpid()
     handled: list[int] = []
 
     def end(number: int, _: object) -> None:
         for each in handled:
             signal.signal(each, signal.SIG_DFL)  # a second signal ends the process at once
-        if os.getpid() != here:
+        if os.getpid() != own_process:
             os._exit(128 + number)
         _end_workers()
         raise Interrupted(number)

@@ -83,16 +83,16 @@ def fit(
             asked = Amounts(requests_of(cpu, memory, gpu, request or ()), spread, apart)
             workload, pods = asked.workload(settings.text("namespace")), str(asked)
         with shown("counting pods"):
-            found = counted(workload, pods, environment, cluster, manifests.premises(settings.options))
+            counted_pods = counted(workload, pods, environment, cluster, manifests.premises(settings.options))
     except (ClusterError, ValueError, OutOfWorkError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
     for problem in manifests.errors:
         tell(f"error: {problem.place}: {problem.message}")
     if output is FitFormat.JSON:
-        say_exactly([as_json(found), "\n"])
+        say_exactly([as_json(counted_pods), "\n"])
     elif output is FitFormat.MARKDOWN:
-        say_markdown(as_markdown(found))
+        say_markdown(as_markdown(counted_pods))
     else:
-        say(as_text(found, terminal_width(sys.stdout, os.environ)))
-    raise typer.Exit(2 if manifests.errors else int(not found.counts.least))
+        say(as_text(counted_pods, terminal_width(sys.stdout, os.environ)))
+    raise typer.Exit(2 if manifests.errors else int(not counted_pods.counts.least))

@@ -158,10 +158,10 @@ def _of_talos(file: str | None, node_groups: str) -> str:
     if file is None or file == "-" or file.partition(":")[0] == LIVE or not os.path.lexists(file):
         return ""
     try:
-        found = small_contents(file)
+        contents_of_file = small_contents(file)
     except OSError:
         return ""  # whoever reads it as a cluster reports the error
-    return talos_sketch(found, file, node_groups) if found else ""
+    return talos_sketch(contents_of_file, file, node_groups) if contents_of_file else ""
 
 
 def _cluster(file: str | None) -> Cluster:
@@ -170,8 +170,8 @@ def _cluster(file: str | None) -> Cluster:
     if file is None and sys.stdin.isatty():
         nodes = _kubectl()
         pools = _node_pools() if b'"karpenter.sh/nodepool"' in nodes else None
-        found = [("kubectl get nodes", nodes), *([] if pools is None else [("kubectl get nodepools", pools)])]
-        return cluster_from(found, "kubectl get nodes")
+        pieces = [("kubectl get nodes", nodes), *([] if pools is None else [("kubectl get nodepools", pools)])]
+        return cluster_from(pieces, "kubectl get nodes")
     return cluster_from([("<stdin>", sys.stdin.buffer.read())], "<stdin>")
 
 

@@ -90,7 +90,9 @@ def _told(call: Invocation) -> tuple[int, Report | None]:
         if settings.flag("shadow"):
             run = replace(run, report=in_shadow(run.report, failing))
         if mending:
-            reports = tuple(one for one in reports if one.file or not asked["diff"])  # the diff has standard output
+            reports = tuple(
+                target for target in reports if target.file or not asked["diff"]
+            )  # the diff has standard output
         show(
             run,
             reports,
@@ -133,10 +135,12 @@ def _wanted(call: Invocation, mending: Mending | None) -> _Wanted:
     sets = settings.config.targets if settings.config.found_in else ()
     shares_baseline = not has_whole_baseline(settings, several)
     if len(several) == 1:
-        one = several[0]
-        own = settings_of(settings, one)
+        only_target = several[0]
+        own = settings_of(settings, only_target)
         beside = clusters_of(settings)
-        return _Wanted(own, list(one.paths), (), question, shares_baseline, one.name, sets, claiming, beside)
+        return _Wanted(
+            own, list(only_target.paths), (), question, shares_baseline, only_target.name, sets, claiming, beside
+        )
     if several and mending:
         call.fail("A fix that suits one cluster may not suit another: name one with --target.")
     return _Wanted(settings, paths, several, question, shares_baseline, applied_sets=sets, claiming=claiming)
@@ -218,7 +222,7 @@ def _over(
     from kubesched_lint.cli.pairs import judged, of_targets  # most runs judge one set
 
     jobs = call.params["jobs"]
-    names_files = any(one.format in ("junit", "gitlab", "rdjsonl") for one in reports)
+    names_files = any(target.format in ("junit", "gitlab", "rdjsonl") for target in reports)
     plan = of_targets(request, settings, several, compared.of if compared else None, names_files=names_files)
     return judged(plan, "processes" if jobs is None else "serial" if jobs == 1 else f"processes:{jobs}")
 

@@ -61,8 +61,10 @@ def _read_by_others(paths: Sequence[str]) -> dict[str, str]:
     """Return why files are not changed that other sets are made of, too: nobody judges what that does there."""
     from kubesched_lint.sources.delivery.entries import read_by_others  # most sets are files
 
-    found = read_by_others(paths, users_cache())
-    return {path: f"what {entry} applies is made of it, too: change it by hand" for path, entry in found.items()}
+    other_entries = read_by_others(paths, users_cache())
+    return {
+        path: f"what {entry} applies is made of it, too: change it by hand" for path, entry in other_entries.items()
+    }
 
 
 def _shown(run: LintRun, mended: Mended) -> LintRun:

@@ -39,12 +39,16 @@ def call_of_lint(arguments: Sequence[str]) -> Ordinary:
 
 def _values(options: Sequence[Option], arguments: Sequence[str]) -> Mapping[str, Any]:
     """Return option → value as Click reads the arguments. Raises Mistake."""
-    known = {flag: (one, flag in one.opts) for one in options for flag in (*one.opts, *one.secondary_opts)}
-    found: dict[str, Any] = {}
+    known = {
+        flag: (known_option, flag in known_option.opts)
+        for known_option in options
+        for flag in (*known_option.opts, *known_option.secondary_opts)
+    }
+    values: dict[str, Any] = {}
     rest = iter(arguments)
     for word in rest:
         if word == "-" or not word.startswith("-"):
-            found.setdefault("paths", []).append(word)
+            values.setdefault("paths", []).append(word)
             continue
         flag, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         option, is_on = known.get(flag, (None, True))
@@ -52,10 +56,10 @@ def _values(options: Sequence[Option], arguments: Sequence[str]) -> Mapping[str,
             raise Mistake
         text = is_on if option.kind == "flag" else value if equals else next(rest, None)
         if option.kind == "texts" and text is not None:
-            found.setdefault(option.name, []).append(text)
+            values.setdefault(option.name, []).append(text)
         else:
-            found[option.name] = _converted(option, text)
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in found.items()}
+            values[option.name] = _converted(option, text)
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
 def _converted(option: Option, text: Any) -> object:

@@ -47,7 +47,7 @@ def show(
     if on_screen == {"text"} and (told := _told(run.report, rulebook)):
         quiet = True
         left = tuple(error for error in run.report.errors if error not in told)
-        chosen = chosen if run.report.findings or left else [one for one in chosen if one.file]
+        chosen = chosen if run.report.findings or left else [target for target in chosen if target.file]
         run = replace(run, report=replace(run.report, errors=left))
     elif on_screen == {"concise"} and not quiet:
         tell(next(short_footer(run.report)))

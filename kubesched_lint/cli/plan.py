@@ -155,32 +155,32 @@ def plan(
             commits = Commits(stack)
             sides = [_read(context, aim, asked, commits) for aim in each]
             rows = sum(map(_rows, sides)) if base else 0  # what runs has no text that tells what differs
-            parts = [(aim.name, _planned(aim, asked, its, rows)) for aim, its in zip(each, sides, strict=True)]
+            parts = [(aim.name, _planned(aim, asked, side, rows)) for aim, side in zip(each, sides, strict=True)]
     except (ClusterError, SideError, TerraformError, UnknownRuleError, ValueError) as error:
         tell(f"error: {error}")
         raise typer.Exit(2) from None
-    found = _with_unclaimed(together(parts), settings, each)
-    code = _exit_code(found, gate, detailed=detailed)
-    found = replace(found, blocks=code == 1)
+    whole_plan = _with_unclaimed(together(parts), settings, each)
+    code = _exit_code(whole_plan, gate, detailed=detailed)
+    whole_plan = replace(whole_plan, blocks=code == 1)
     if settings.flag("shadow"):
         least = None if gate is Gate.WORSE else FAIL_ON[gate.value]
-        found = replace(found, shadow=found.failing(least) if code == 1 else ())
+        whole_plan = replace(whole_plan, shadow=whole_plan.failing(least) if code == 1 else ())
         code = 0 if code == 1 else code
-    _print(found, output, color, verbose=verbose)
+    _print(whole_plan, output, color, verbose=verbose)
     raise typer.Exit(code)
 
 
-def _with_unclaimed(found: Plan, settings: Settings, planned_: Sequence[Aim]) -> Plan:
+def _with_unclaimed(whole_plan: Plan, settings: Settings, planned_: Sequence[Aim]) -> Plan:
     """Return the plan of all targets with what none of them reads: a note or, as ``unclaimed`` says, an error."""
     targets = settings.config.targets
     if not targets or [tuple(aim.paths) for aim in planned_] != [target.paths for target in targets]:
-        return found  # who names paths or a target has chosen
+        return whole_plan  # who names paths or a target has chosen
     beside = about_unclaimed(settings)
     if not beside:
-        return found
+        return whole_plan
     if settings.text("unclaimed") == ERROR:
-        return replace(found, errors=(*found.errors, InputError(settings.config.file, beside)))
-    return replace(found, notes=(*found.notes, beside))
+        return replace(whole_plan, errors=(*whole_plan.errors, InputError(settings.config.file, beside)))
+    return replace(whole_plan, notes=(*whole_plan.notes, beside))
 
 
 def _lacks_base(argument: str) -> bool:
@@ -310,26 +310,26 @@ def _former(path: str, folder: str, settings: Settings) -> Cluster | None:
             return None
 
 
-def _print(found: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:
+def _print(whole_plan: Plan, output: PlanFormat, color: Color, *, verbose: bool) -> None:
     match output:
         case PlanFormat.TEXT:
             painted = wants_color(color.value, sys.stdout, os.environ)
             room = terminal_width(sys.stdout, os.environ)
-            say(as_text(found, color=painted, room=room, verbose=verbose), painted=painted)
+            say(as_text(whole_plan, color=painted, room=room, verbose=verbose), painted=painted)
         case PlanFormat.JSON:
-            say_exactly([as_json(found), "\n"])
+            say_exactly([as_json(whole_plan), "\n"])
         case PlanFormat.MARKDOWN:
-            say_exactly([as_markdown(found)])
+            say_exactly([as_markdown(whole_plan)])
         case PlanFormat.HTML:
-            say_exactly(as_html(found))
+            say_exactly(as_html(whole_plan))
 
 
-def _exit_code(found: Plan, gate: Gate, *, detailed: bool) -> int:
-    if found.errors:
+def _exit_code(whole_plan: Plan, gate: Gate, *, detailed: bool) -> int:
+    if whole_plan.errors:
         return 2
     if gate is Gate.WORSE:
-        is_failed = found.is_worse
+        is_failed = whole_plan.is_worse
     else:
-        least, worst = FAIL_ON[gate.value], found.worst_finding
-        is_failed = least is not None and (bool(found.never_end) or (worst is not None and worst >= least))
-    return 1 if is_failed else 3 if detailed and not found.is_empty else 0
+        least, worst = FAIL_ON[gate.value], whole_plan.worst_finding
+        is_failed = least is not None and (bool(whole_plan.never_end) or (worst is not None and worst >= least))
+    return 1 if is_failed else 3 if detailed and not whole_plan.is_empty else 0

@@ -109,7 +109,9 @@ class Settings(Struct, frozen=True):
             feature_gates=self.text("feature-gates"),
             partial=self.flag("partial"),
             survive=self.names("survive"),
-            params={slug: {name: given.value for name, given in its.items()} for slug, its in self.params.items()},
+            params={
+                slug: {name: given.value for name, given in of_rule.items()} for slug, of_rule in self.params.items()
+            },
             severities={slug: cast("Severity", given.value) for slug, given in self.severities.items()},
             overrides=self.config.overrides,
             exclude=self.exclude,
@@ -153,8 +155,8 @@ def settled(context: Invocation, paths: Sequence[str]) -> Settings:
     if rulebook.asked:
         values[OWN_RULES] = _joined(values[OWN_RULES], config.values.get(OWN_RULES), rulebook)
     if values["exclude"].is_flag:
-        here = os.getcwd()
-        exclude = Globs(cast("tuple[str, ...]", values["exclude"].value), here, here)
+        current_folder = os.getcwd()
+        exclude = Globs(cast("tuple[str, ...]", values["exclude"].value), current_folder, current_folder)
     else:
         exclude = config.globs
     return Settings(values, params, severities, exclude, rulebook, config)
@@ -230,7 +232,7 @@ def _flag(context: Invocation, name: str, copy: str) -> Given | None:
     elif value is False:
         flag = {"elastic": "--fixed", "render": "--no-render"}.get(name, flag)
     if name in DECIDING:
-        value = tuple(in_copy(one, copy) for one in value) if isinstance(value, tuple) else in_copy(value, copy)
+        value = tuple(in_copy(path, copy) for path in value) if isinstance(value, tuple) else in_copy(value, copy)
     return Given(value, flag)
 
 
@@ -245,7 +247,7 @@ def _of_rules(
         params, severities = from_flags(texts, rulebook)
     except SettingError as error:
         raise ConfigError([InputError("--set", str(error))]) from None
-    merged = {slug: dict(its) for slug, its in config.params.items()}
-    for slug, its in params.items():
-        merged.setdefault(slug, {}).update({name: Given(value, "--set") for name, value in its.items()})
+    merged = {slug: dict(of_rule) for slug, of_rule in config.params.items()}
+    for slug, of_rule in params.items():
+        merged.setdefault(slug, {}).update({name: Given(value, "--set") for name, value in of_rule.items()})
     return merged, {**config.severities, **{slug: Given(value, "--set") for slug, value in severities.items()}}

@@ -155,12 +155,12 @@ def simulate(
         skews=output is SimulationFormat.JSON or (verbose and not explain),
     )
     asked = _Asked(events_in(events), tuple(env or ()), Effort(states=states, seed=seed), picture, wishes)
-    found = aims(context, settings, paths or (), target)
+    wanted_aims = aims(context, settings, paths or (), target)
     try:
-        if picture and len(found) > 1:
+        if picture and len(wanted_aims) > 1:
             raise ValueError("--picture shows one cluster: choose a target with --target")
-        tell_configuration(*(aim.settings for aim in found))
-        parts = [(aim.name, _report(context, aim, asked)) for aim in found]
+        tell_configuration(*(aim.settings for aim in wanted_aims))
+        parts = [(aim.name, _report(context, aim, asked)) for aim in wanted_aims]
         simulation = parts[0][1] if len(parts) == 1 else merged(parts, ())
         if explain:
             simulation = of_named(simulation, explain)
@@ -201,8 +201,8 @@ def _report(context: typer.Context, aim: Aim, asked: _Asked) -> SimulationReport
     manifests = read_manifests(aim.paths, options, render=settings.flag("render"), cluster=settings.maybe("cluster"))
     of = f" of {aim.name}" if aim.name else ""
     with shown(f"simulating {many(len(manifests.inventory.workloads), 'workload')}{of}"):
-        found = simulated(manifests, nodes, options, asked.events, asked.effort, asked.picture, wishes=asked.wishes)
+        report = simulated(manifests, nodes, options, asked.events, asked.effort, asked.picture, wishes=asked.wishes)
     nothing = nothing_checked(manifests, options, aim.paths) if manifests.is_empty else None
     if error := nothing or nothing_judged(manifests, aim.paths):
-        found = replace(found, errors=(*found.errors, error))
-    return found
+        report = replace(report, errors=(*report.errors, error))
+    return report

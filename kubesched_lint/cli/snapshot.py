@@ -81,7 +81,7 @@ def snapshot(
     try:
         connection = connect(context, read_seconds=request_timeout, list_seconds=list_timeout)
         with shown("capturing the cluster"):
-            found = capture(
+            captured = capture(
                 connection,
                 now(),
                 namespaces=tuple(namespaces or ()),
@@ -91,22 +91,22 @@ def snapshot(
             )
     except CaptureError as error:
         raise _failed(str(error)) from None
-    if "Node" not in found.metadata["kinds"]:
-        why = next((gap for gap in found.gaps if gap.startswith("nodes: ")), "nodes: not listed")
+    if "Node" not in captured.metadata["kinds"]:
+        why = next((gap for gap in captured.gaps if gap.startswith("nodes: ")), "nodes: not listed")
         raise _failed(f"{why}: nothing is written without nodes (`kubesched-lint check --rbac` prints the ClusterRole)")
-    if found.failures and not allow_gaps:
-        for gap in found.gaps:
+    if captured.failures and not allow_gaps:
+        for gap in captured.gaps:
             tell(f"missing: {gap}")
         raise _failed("the API server failed, so nothing is written; --allow-gaps writes the rest")
-    size = _write(found, output)
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in found.counts.items())
+    size = _write(captured, output)
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in captured.counts.items())
     tell(f"{output}: {kinds or 'no objects'}{f' ({size / 1024:,.0f} KiB)' if size else ''}")
-    for gap in found.gaps:
+    for gap in captured.gaps:
         tell(f"missing: {gap}")
-    if any("(403)" in gap for gap in found.gaps):
+    if any("(403)" in gap for gap in captured.gaps):
         tell("`kubesched-lint check --rbac` prints the ClusterRole with all permissions that snapshot needs")
-    if found.unknown_gates:
-        tell(f"feature gates are unknown: {found.unknown_gates}; --feature-gates of lint and simulate states them")
+    if captured.unknown_gates:
+        tell(f"feature gates are unknown: {captured.unknown_gates}; --feature-gates of lint and simulate states them")
 
 
 def _configuration(path: str) -> Mapping[str, object]:
@@ -125,13 +125,13 @@ def _redactor(key: str | None) -> Redactor:
     return Redactor(scrypt(key.encode(), salt=b"kubesched-lint snapshot", n=1 << 14, r=8, p=1, dklen=32))
 
 
-def _write(found: Snapshot, output: str) -> int:
+def _write(captured: Snapshot, output: str) -> int:
     """Write the snapshot. Return the size of the file in bytes; 0 for standard output."""
     try:
         if output == "-":
-            write_bytes(safe_json(piece.decode()).encode() for piece in found.pieces())
+            write_bytes(safe_json(piece.decode()).encode() for piece in captured.pieces())
             return 0
-        return found.write(output)
+        return captured.write(output)
     except OSError as error:
         raise _failed(f"{output}: cannot be written: {error.strerror or error}") from None
 

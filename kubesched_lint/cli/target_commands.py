@@ -79,17 +79,17 @@ def discover(
     if not entries:
         raise _failed(f"{folder}: no entry point of Flux or Argo CD found")
     excluded = settings.exclude.covers if settings.exclude.patterns else None
-    found = []
+    sets = []
     with shown("building"):
         for name, entry in zip(names_of(entries), entries, strict=True):
             applied = applied_set(
                 repository, entry, Building(repository.root, tool, is_excluded=excluded, charts=settings.charts)
             )
-            found.append(_Set(name, applied, _read(settings, applied)))
-    say("\n".join(line for one in found for line in _lines(one)))
+            sets.append(_Set(name, applied, _read(settings, applied)))
+    say("\n".join(line for applied_part in sets for line in _lines(applied_part)))
     if write:
         _write(settings, repository.root)
-    raise typer.Exit(2 if any(one.manifests.errors for one in found) else 0)
+    raise typer.Exit(2 if any(applied_part.manifests.errors for applied_part in sets) else 0)
 
 
 def _read(settings: Settings, applied: AppliedSet) -> ManifestSet:
@@ -97,15 +97,15 @@ def _read(settings: Settings, applied: AppliedSet) -> ManifestSet:
     return manifest_set(entries_of(applied.files, options.kinds), options.namespace, kinds=options.kinds)
 
 
-def _lines(one: _Set) -> Iterator[str]:
-    entry, manifests = one.applied.entry, one.manifests
+def _lines(applied_part: _Set) -> Iterator[str]:
+    entry, manifests = applied_part.applied.entry, applied_part.manifests
     made_by = f" ({entry.made_by})" if entry.made_by else ""
-    yield f"{one.name}: {entry.path}{made_by}"
+    yield f"{applied_part.name}: {entry.path}{made_by}"
     releases = manifests.releases
     unread = [release.name for release in releases if release.why]
     left = f", {len(unread):,} not read ({first_few(unread)})" if unread else ""
     counts = (
-        many(len(one.applied.reached), "Application" if entry.cluster else "Kustomization"),
+        many(len(applied_part.applied.reached), "Application" if entry.cluster else "Kustomization"),
         f"{many(len(releases), 'release')}{left}",
         many(len(manifests.inventory.workloads), "workload"),
     )

@@ -64,13 +64,13 @@ def aims(
     """
     if not (needs_paths or paths or name) and (settings.values["cluster"].is_flag or not settings.config.targets):
         return [Aim("", settings, ())]
-    found, targets, question = chosen(context, settings, paths, [name] if name else ())
+    chosen_paths, targets, question = chosen(context, settings, paths, [name] if name else ())
     if question:
         context.fail(
             f"{_counted(settings)}, and PATH has no cluster: name a target with --target, or give a --cluster."
         )
     if not targets:
-        return [Aim("", settings, found)]
+        return [Aim("", settings, chosen_paths)]
     several = len(targets) > 1
     return [Aim(t.name if several else "", settings_of(settings, t), list(t.paths)) for t in targets]
 
@@ -79,22 +79,22 @@ def one_aim(
     context: Invocation, settings: Settings, paths: Sequence[str], name: str | None, *, needs_paths: bool = True
 ) -> Aim:
     """Return what a command judges that reads one cluster. Raises like ``aims``; exits with 2 if there are several."""
-    found = aims(context, settings, paths, name, needs_paths=needs_paths)
-    if len(found) > 1:
+    wanted_aims = aims(context, settings, paths, name, needs_paths=needs_paths)
+    if len(wanted_aims) > 1:
         context.fail(f"{_counted(settings)}: name one with --target.")
-    return found[0]
+    return wanted_aims[0]
 
 
 def clusters(context: Invocation, settings: Settings, name: str | None) -> list[Aim]:
     """Return an aim for each cluster of the targets, named by those that it serves; ``--cluster`` is the only one."""
-    found: list[tuple[object, list[Aim]]] = []
+    aims_by_cluster: list[tuple[object, list[Aim]]] = []
     for aim in aims(context, settings, (), name, needs_paths=False):
         key = (aim.settings.maybe("cluster"), aim.settings.cluster_options)  # declared groups have no hash
-        same = next((aims for other, aims in found if other == key), None)
+        same = next((aims for other, aims in aims_by_cluster if other == key), None)
         if same is None:
-            found.append((key, same := []))
+            aims_by_cluster.append((key, same := []))
         same.append(aim)
-    return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for _, same in found]
+    return [replace(same[0], name=", ".join(filter(None, (aim.name for aim in same)))) for _, same in aims_by_cluster]
 
 
 def saying_unclaimed(report: Report, settings: Settings, paths: Sequence[str] = ()) -> Report:

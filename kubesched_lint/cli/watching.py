@@ -112,9 +112,9 @@ class _Watching:
         for name, texts in self._texts.items():
             old = before.get(name, {})
             edited = [workload for key, (workload, text) in texts.items() if key not in old or old[key][1] != text]
-            found = matrix(self._sessions.each[name], edited[:MOST_LINES])
-            if found is not None:
-                rows = replace(found, skews=(), notes=(), errors=())
+            simulation = matrix(self._sessions.each[name], edited[:MOST_LINES])
+            if simulation is not None:
+                rows = replace(simulation, skews=(), notes=(), errors=())
                 text = as_text(rows, color=self._context.color, matrix_only=True, room=self._context.width)
                 more = f"{len(edited):,} workloads were edited; these are {MOST_LINES}" if edited[MOST_LINES:] else ""
                 yield "\n".join(filter(None, (f"{visible(name)}:" if name else "", more, text)))

@@ -86,21 +86,21 @@ def why(
     by_flag = settings.values["cluster"].is_flag and not paths and target is None
     asked = aims(context, settings, paths or (), target, needs_paths=not by_flag)
     tell_configuration(*(aim.settings for aim in asked))
-    found, errors, missed = _all_answers(context, asked, question)
-    if not found and by_flag:  # the cluster has nothing of this name
-        found, errors, missed = _all_answers(context, aims(context, settings, (), None), question)
+    explanations, errors, missed = _all_answers(context, asked, question)
+    if not explanations and by_flag:  # the cluster has nothing of this name
+        explanations, errors, missed = _all_answers(context, aims(context, settings, (), None), question)
     for problem in dict.fromkeys(errors):
         tell(f"error: {problem.place}: {problem.message}")
-    if not found:
+    if not explanations:
         tell(f"error: {missed[0]}")
         raise typer.Exit(2)
     if output is Format.JSON:
-        say_exactly([all_as_json(found), "\n"])
+        say_exactly([all_as_json(explanations), "\n"])
     else:
         painted = wants_color(color.value, sys.stdout, os.environ)
         width = terminal_width(sys.stdout, os.environ)
-        say(all_as_text(found, color=painted, width=width, each=each), painted=painted)
-    raise typer.Exit(2 if errors else int(any(one.explanation.is_negative for one in found)))
+        say(all_as_text(explanations, color=painted, width=width, each=each), painted=painted)
+    raise typer.Exit(2 if errors else int(any(answer.explanation.is_negative for answer in explanations)))
 
 
 def _list_names(asked: Sequence[Aim]) -> NoReturn:
@@ -120,14 +120,14 @@ def _all_answers(
     context: typer.Context, asked: Sequence[Aim], question: Question
 ) -> tuple[list[Answer], list[InputError], list[str]]:
     """Return the answers of all targets, what could not be read, and why some have none."""
-    found: list[Answer] = []
+    explanations: list[Answer] = []
     errors: list[InputError] = []
     missed: list[str] = []
     for aim in asked:
         try:
             live, manifests = _read(context, aim)
             errors += manifests.errors
-            found += _answered(aim, question, manifests, live)
+            explanations += _answered(aim, question, manifests, live)
         except NamingError as error:
             missed.append(str(error))
             continue
@@ -137,7 +137,7 @@ def _all_answers(
         except OutOfWorkError as error:
             tell(f"error: {question.name} is not explained: {error}")
             raise typer.Exit(2) from None
-    return found, errors, missed
+    return explanations, errors, missed
 
 
 def _read(context: typer.Context, aim: Aim) -> tuple[Cluster, ManifestSet]:
@@ -159,12 +159,12 @@ def _answered(aim: Aim, question: Question, manifests: ManifestSet, live: Cluste
         feature_gates=options.feature_gates,
     )
     try:
-        found = answers(question, manifests.inventory, live)
+        explanations = answers(question, manifests.inventory, live)
     except NamingError as error:
         names = _hint(question.name, manifests.inventory, settings.text("namespace"))
         raise NamingError(f"{error}{names}") from None
-    told = [with_premises(one, question, live) for one in found]
-    return [replace(one, environments=_named(aim.name, one.environments)) for one in told]
+    told = [with_premises(answer, question, live) for answer in explanations]
+    return [replace(answer, environments=_named(aim.name, answer.environments)) for answer in told]
 
 
 def _named(target: str, environments: Sequence[str]) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def list_cards(
     Example: kubesched-lint workloads list --workloads ops/workloads
     """
     kinds = _kinds(own)
-    found = [(kind, card_of(kind)) for kind in kinds]
+    cards = [(kind, card_of(kind)) for kind in kinds]
     if form is Format.JSON:
         rows = [
             {
@@ -54,13 +54,13 @@ def list_cards(
                 "card": kind.path or f"{kind.slug}.md",
                 "summary": card.front.value["summary"],
             }
-            for kind, card in found
+            for kind, card in cards
         ]
         say_exactly([json_text(rows, 2), "\n"])
     else:
-        names = [f"{kind.kind}.{kind.group}" for kind, _ in found]
+        names = [f"{kind.kind}.{kind.group}" for kind, _ in cards]
         wide = max(map(len, names))
-        for name, (_, card) in zip(names, found, strict=True):
+        for name, (_, card) in zip(names, cards, strict=True):
             say(f"{visible(name):{wide}}  {visible(str(card.front.value['summary']))}")
     if kinds.faults:
         raise typer.Exit(UNUSABLE)
@@ -85,24 +85,24 @@ def explain(
     """
     kinds = _kinds(own)
     asked = name.lower()
-    found = [k for k in kinds if asked in (k.kind.lower(), f"{k.kind}.{k.group}".lower(), k.slug)]
-    if not found:
+    custom_kinds = [k for k in kinds if asked in (k.kind.lower(), f"{k.kind}.{k.group}".lower(), k.slug)]
+    if not custom_kinds:
         nearest = did_you_mean(name, [kind.kind for kind in kinds])
         _give_up(f"no card has the kind `{name}`{nearest or ' (--workloads names a folder of your own cards)'}")
     if paths:
-        _explain_resources(found, kinds, paths)
+        _explain_resources(custom_kinds, kinds, paths)
         return
-    for kind in found:
+    for kind in custom_kinds:
         say_markdown(explained(kind))
 
 
-def _explain_resources(found: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
+def _explain_resources(custom_kinds: Sequence[CustomKind], kinds: Kinds, paths: Sequence[str]) -> None:
     manifests = read_manifests(paths, Options(kinds=kinds))
     for error in manifests.errors:
         tell(f"error: {error.place}: {error.message}")
-    lines = [line for kind in found for line in resources(manifests, kind)]
+    lines = [line for kind in custom_kinds for line in resources(manifests, kind)]
     if not lines:
-        _give_up(f"{', '.join(paths)}: no {found[0].kind}")
+        _give_up(f"{', '.join(paths)}: no {custom_kinds[0].kind}")
     say(visible_lines("\n".join(lines)).rstrip("\n"))
     if manifests.errors:
         raise typer.Exit(UNUSABLE)
@@ -138,17 +138,17 @@ def run_examples(
         except OSError as error:
             _give_up(f"{path}: cannot be read: {error.strerror}")
     try:
-        found = trial_of(where, definitions)
+        trial = trial_of(where, definitions)
     except SchemaError as error:
         _give_up(str(error))
-    if not found.cards and not found.problems:
+    if not trial.cards and not trial.problems:
         _give_up(f"{where} has no cards")
-    for problem in found.problems:
+    for problem in trial.problems:
         say(visible(str(problem)))
-    verdict = f"{many(found.cards, 'card')}, {many(found.examples, 'example')}"
-    outcome = many(len(found.problems), "problem") if found.problems else "all alike"
-    (tell if found.problems else say)(f"{verdict}: {outcome}")
-    raise typer.Exit(UNUSABLE if found.problems else 0)
+    verdict = f"{many(trial.cards, 'card')}, {many(trial.examples, 'example')}"
+    outcome = many(len(trial.problems), "problem") if trial.problems else "all alike"
+    (tell if trial.problems else say)(f"{verdict}: {outcome}")
+    raise typer.Exit(UNUSABLE if trial.problems else 0)
 
 
 @app.command("new", cls=Command)
@@ -172,19 +172,19 @@ def new_card(
     if (name is None) == (crd is None):
         _give_up("name either a kind (Widget.example.com) or --crd FILE")
     try:
-        found = card_of_name(name or "") if crd is None else card_of_crd(crd, content(crd, LARGEST))
+        card_and_name = card_of_name(name or "") if crd is None else card_of_crd(crd, content(crd, LARGEST))
     except NewCardError as error:
         _give_up(str(error))
     except OSError as error:
         _give_up(f"{crd}: cannot be read: {error.strerror}")
     try:
-        written = write(Path(folder), *found)
+        written = write(Path(folder), *card_and_name)
     except NewCardError as error:
         _give_up(str(error))
     except OSError as error:
         _give_up(f"{folder}: cannot be written: {error.strerror}")
     say(f"wrote {visible(str(written))}")
-    if told := remark(found[1]):
+    if told := remark(card_and_name[1]):
         say(f"note: {told}")
     say(f"next: kubesched-lint workloads test {folder} && kubesched-lint lint manifests/ --workloads {folder}")
 

@@ -165,7 +165,7 @@ class _Reading:
         self._moved(plain, ("spec", "podManagementPolicy"), (*at, "statefulset", "podManagementPolicy"))
         spec["updateStrategy"] = {"type": values.get("strategy") or "RollingUpdate"}
         spec["serviceName"] = self._full
-        templates = [one for one in _list(own.get("volumeClaimTemplates")) if isinstance(one, dict)]
+        templates = [template for template in _list(own.get("volumeClaimTemplates")) if isinstance(template, dict)]
         if templates:
             spec["volumeClaimTemplates"] = [{"metadata": {"name": t.get("name")}, "spec": _claim(t)} for t in templates]
             self._moved(plain, ("spec", "volumeClaimTemplates"), (*at, "statefulset", "volumeClaimTemplates"))
@@ -196,7 +196,9 @@ class _Reading:
         if self._chart.is_newer:
             spread = _mapping(value_at(plain.value, (*to, "spec"))).get("topologySpreadConstraints")
             selected = [
-                {"labelSelector": {"matchLabels": own}, **one} for one in _list(spread) if isinstance(one, dict)
+                {"labelSelector": {"matchLabels": own}, **constraint}
+                for constraint in _list(spread)
+                if isinstance(constraint, dict)
             ]
             if selected:
                 self._put(plain, (*to, "spec", "topologySpreadConstraints"), selected)
@@ -322,14 +324,14 @@ def _option(name: str, defaults: Mapping[str, Any], own: Mapping[str, Any], merg
 
 def _filled_up(own: Mapping[str, Any], default: Mapping[str, Any]) -> dict[str, Any]:
     """``merge``: own values, and defaults where they are empty, at any depth."""
-    found = dict(own)
+    filled = dict(own)
     for key, value in default.items():
-        held = found.get(key)
+        held = filled.get(key)
         if isinstance(held, dict) and isinstance(value, dict):
-            found[key] = _filled_up(held, value)
+            filled[key] = _filled_up(held, value)
         elif _is_empty(held):
-            found[key] = value
-    return found
+            filled[key] = value
+    return filled
 
 
 def _is_empty(value: Any) -> bool:
@@ -338,13 +340,13 @@ def _is_empty(value: Any) -> bool:
 
 def _enabled(value: Any) -> dict[str, Mapping[str, Any]]:
     """Return the entries of a mapping that are enabled, in the order of Go's templates."""
-    found = {str(name): entry for name, entry in _mapping(value).items() if isinstance(entry, dict)}
-    return {name: found[name] for name in sorted(found) if found[name].get("enabled", True)}
+    entries = {str(name): entry for name, entry in _mapping(value).items() if isinstance(entry, dict)}
+    return {name: entries[name] for name in sorted(entries) if entries[name].get("enabled", True)}
 
 
-def _ordered(found: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def _ordered(entries: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """``kahn``: names after those that they depend on, else in their order. Raises UnreadableError for a circle."""
-    left = {name: _waits_for(entry) for name, entry in found.items()}
+    left = {name: _waits_for(entry) for name, entry in entries.items()}
     waiting: dict[str, list[str]] = {}
     for name, before in left.items():
         for other in before:

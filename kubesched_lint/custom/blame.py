@@ -64,18 +64,18 @@ class Blame(Struct):
 
     def moves(self, plain: Mapping[str, Any]) -> tuple[Move, ...]:
         """Return where the fields of a rendered object come from."""
-        found: list[Move] = []
+        moves: list[Move] = []
         waiting: list[tuple[Path, Any]] = [((), plain)]
-        while waiting and len(found) < MOST_BLAMED:
+        while waiting and len(moves) < MOST_BLAMED:
             path, value = waiting.pop()
             held = self._source_of(path, value)
             if held is not None:
-                found += self._moves(path, held.at, value, held.default)
+                moves += self._moves(path, held.at, value, held.default)
             elif isinstance(value, dict):
                 waiting += (((*path, str(key)), child) for key, child in value.items())
             elif isinstance(value, list):
                 waiting += (((*path, number), child) for number, child in enumerate(value))
-        return tuple(found)
+        return tuple(moves)
 
     def _source_of(self, path: Path, value: Any) -> _Held | None:
         name = path[-1] if path else ""

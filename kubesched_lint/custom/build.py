@@ -22,10 +22,10 @@ _HEAD = '''\
 _BEGIN, _END = "<!-- generated: cards -->", "<!-- /generated -->"
 
 
-def index_text(found: Sequence[tuple[Card, CustomKind]]) -> str:
+def index_text(cards: Sequence[tuple[Card, CustomKind]]) -> str:
     """Return the module ``_index``, which every run loads: only names."""
     kinds: dict[str, dict[str, str]] = {}
-    for _, kind in found:
+    for _, kind in cards:
         kinds.setdefault(kind.kind, {})[kind.group] = kind.slug
     return (
         _HEAD.format(title="Kind → API group → card.")
@@ -33,9 +33,9 @@ def index_text(found: Sequence[tuple[Card, CustomKind]]) -> str:
     )
 
 
-def fronts_text(found: Sequence[tuple[Card, CustomKind]]) -> str:
+def fronts_text(cards: Sequence[tuple[Card, CustomKind]]) -> str:
     """Return the module ``_generated``, which a run loads if it meets a kind with a card."""
-    fronts = {card.slug: _without_prose(card.front.value) for card, _ in found}
+    fronts = {card.slug: _without_prose(card.front.value) for card, _ in cards}
     head = _HEAD.format(title="Card → its front matter.") + "from typing import Any\n\n"
     return f"{head}FRONTS: dict[str, dict[str, Any]] = {pformat(fronts, width=110, sort_dicts=False)}\n"
 
@@ -54,18 +54,18 @@ def charts_text(folder: File) -> str:
     return f"{head}CHARTS: dict[str, dict[str, Any]] = {pformat(fronts, width=110, sort_dicts=False)}\n"
 
 
-def readme_text(found: Sequence[tuple[Card, CustomKind]], current: str) -> str:
+def readme_text(cards: Sequence[tuple[Card, CustomKind]], current: str) -> str:
     """Return ``workloads/README.md`` with its generated part replaced. Raises ValueError if the marks are missing."""
     head, begin, rest = current.partition(_BEGIN)
     _, end, tail = rest.partition(_END)
     if not begin or not end:
         raise ValueError(f"workloads/README.md has lost its marks {_BEGIN} and {_END}")
-    return f"{head}{_BEGIN}\n\n{''.join(_table(found))}\n{_END}{tail}"
+    return f"{head}{_BEGIN}\n\n{''.join(_table(cards))}\n{_END}{tail}"
 
 
-def _table(found: Sequence[tuple[Card, CustomKind]]) -> Iterator[str]:
+def _table(cards: Sequence[tuple[Card, CustomKind]]) -> Iterator[str]:
     yield "| kind | card | followed source | |\n|---|---|---|---|\n"
-    for card, kind in found:
+    for card, kind in cards:
         operator = card.front.value["operator"]
         assert isinstance(operator, Mapping)
         source = str(operator["source"]).removeprefix("https://github.com/")
@@ -75,14 +75,14 @@ def _table(found: Sequence[tuple[Card, CustomKind]]) -> Iterator[str]:
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Return exit code 0, or 1 if a card has faults or (with --check) a generated file is stale."""
-    folder, here = cards_folder(), File(__file__).parent
-    found, wrong = usable(folder)
+    folder, package = cards_folder(), File(__file__).parent
+    cards, wrong = usable(folder)
     readme = folder / "README.md"
     wanted = {
-        here / "_index.py": index_text(found),
-        here / "_generated.py": fronts_text(found),
-        here / "_charts.py": charts_text(folder / "charts"),
-        readme: readme_text(found, readme.read_text(encoding="utf-8")),
+        package / "_index.py": index_text(cards),
+        package / "_generated.py": fronts_text(cards),
+        package / "_charts.py": charts_text(folder / "charts"),
+        readme: readme_text(cards, readme.read_text(encoding="utf-8")),
     }
     stale = [file for file, text in wanted.items() if not file.exists() or file.read_text(encoding="utf-8") != text]
     for error in wrong:
@@ -92,7 +92,7 @@ def main(arguments: Sequence[str] = ()) -> int:
             print(f"{file}: stale; run python -m kubesched_lint.custom.build", file=sys.stderr)
         else:
             file.write_text(wanted[file], encoding="utf-8")
-    print(f"{len(found)} workload cards indexed" + (f", {len(wrong)} faults" if wrong else ""))
+    print(f"{len(cards)} workload cards indexed" + (f", {len(wrong)} faults" if wrong else ""))
     return 1 if wrong or (stale and "--check" in arguments) else 0
 
 

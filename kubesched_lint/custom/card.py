@@ -106,7 +106,7 @@ def card_files(folder: File) -> tuple[File, ...]:
 
 def usable(folder: File) -> tuple[tuple[tuple[Card, CustomKind], ...], tuple[CardError, ...]]:
     """Return the valid cards of a folder with their kinds, and the faults of the others."""
-    found: list[tuple[Card, CustomKind]] = []
+    cards: list[tuple[Card, CustomKind]] = []
     wrong: list[CardError] = []
     for file in card_files(folder):
         try:
@@ -118,60 +118,63 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, CustomKind], ...], tuple[Car
         except OSError as error:
             wrong.append(CardError(str(file), 1, f"cannot be read: {error.strerror}"))
         else:
-            its = tuple(faults(card))
-            wrong.extend(its)
-            if not its:
-                found.append((card, kind_of(card.slug, card.front.value, card.path)))
-    return tuple(found), tuple(wrong)
+            card_faults = tuple(faults(card))
+            wrong.extend(card_faults)
+            if not card_faults:
+                cards.append((card, kind_of(card.slug, card.front.value, card.path)))
+    return tuple(cards), tuple(wrong)
 
 
 def kind_of(slug: str, front: Mapping[str, Any], path: str = "") -> CustomKind:
     """Return the kind of a card without faults. Fields, labels and unknowns of the card hold for all its workloads."""
     refs = {name: _reference(ref) for name, ref in front.get("refs", {}).items()}
-    parts = tuple(_part(front, its) for its in front["workloads"])
+    parts = tuple(_part(front, front_part) for front_part in front["workloads"])
     budgets = tuple(map(_budget, front.get("budgets", ())))
     return CustomKind(slug, front["group"], tuple(front["versions"]), front["kind"], refs, parts, budgets, path)
 
 
-def _reference(its: Mapping[str, Any]) -> Reference:
-    labels = {key: _expression(value) for key, value in its.get("labels", {}).items()}
-    return Reference(_expression(its["kind"]), _expression(its.get("name", "")), labels)
+def _reference(front_part: Mapping[str, Any]) -> Reference:
+    labels = {key: _expression(value) for key, value in front_part.get("labels", {}).items()}
+    return Reference(_expression(front_part["kind"]), _expression(front_part.get("name", "")), labels)
 
 
-def _budget(its: Mapping[str, Any]) -> BudgetPart:
-    written = {key: _expression(its[key]) for key in ("name", "when") if key in its}
-    return BudgetPart(fields=_fields(its["fields"]), **written)
+def _budget(front_part: Mapping[str, Any]) -> BudgetPart:
+    written = {key: _expression(front_part[key]) for key in ("name", "when") if key in front_part}
+    return BudgetPart(fields=_fields(front_part["fields"]), **written)
 
 
 def _fields(fields: Mapping[str, Any]) -> tuple[tuple[Path, str], ...]:
     return tuple((path_of(name) or (), _expression(value)) for name, value in fields.items())
 
 
-def _part(front: Mapping[str, Any], its: Mapping[str, Any]) -> Part:
-    unknown = {**front.get("unknown", {}), **its.get("unknown", {})}
-    written = {key: str(its[key]) for key in _FACTS if key in its}
-    owner = its.get("owner", front.get("owner", ""))
+def _part(front: Mapping[str, Any], front_part: Mapping[str, Any]) -> Part:
+    unknown = {**front.get("unknown", {}), **front_part.get("unknown", {})}
+    written = {key: str(front_part[key]) for key in _FACTS if key in front_part}
+    owner = front_part.get("owner", front.get("owner", ""))
     return Part(
-        its["as"],
-        fields=_fields({**front.get("fields", {}), **its.get("fields", {})}),
+        front_part["as"],
+        fields=_fields({**front.get("fields", {}), **front_part.get("fields", {})}),
         labels={
-            name: _expression(value) for name, value in {**front.get("labels", {}), **its.get("labels", {})}.items()
+            name: _expression(value)
+            for name, value in {**front.get("labels", {}), **front_part.get("labels", {})}.items()
         },
-        selects=tuple(its.get("selects", front.get("selects", ()))),
-        excludes={name: _expression(value) for name, value in its.get("excludes", {}).items()},
+        selects=tuple(front_part.get("selects", front.get("selects", ()))),
+        excludes={name: _expression(value) for name, value in front_part.get("excludes", {}).items()},
         owner=owner,
-        revision_label=its.get("revision_label", front.get("revision_label", _REVISION.get((its["as"], owner), ""))),
-        varying_labels=tuple(its.get("varying_labels", front.get("varying_labels", ()))),
-        rollout=its.get("rollout", "rolling"),
-        unknown=tuple(one for event, why in unknown.items() for one in _unknown(event, why)),
+        revision_label=front_part.get(
+            "revision_label", front.get("revision_label", _REVISION.get((front_part["as"], owner), ""))
+        ),
+        varying_labels=tuple(front_part.get("varying_labels", front.get("varying_labels", ()))),
+        rollout=front_part.get("rollout", "rolling"),
+        unknown=tuple(unknown_cell for event, why in unknown.items() for unknown_cell in _unknown(event, why)),
         **written,
     )
 
 
 def _unknown(event: str, why: str | Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     when, text = ("", why) if isinstance(why, str) else (_expression(why["when"]), why["why"])
-    for one in EVENTS if event == "any" else (event,):
-        yield one, when, _line(text)
+    for each_event in EVENTS if event == "any" else (event,):
+        yield each_event, when, _line(text)
 
 
 def _expression(value: object) -> str:

@@ -80,9 +80,9 @@ def _referred(ref: Reference, names: Scope, home: str, others: Others) -> Found:
     kind = evaluate(ref.kind, names).value
     if ref.labels:
         labels = {key: str(evaluate(text, names).value) for key, text in ref.labels.items()}
-        found = list(others.labelled(str(kind), home, labels))
-        places = tuple(((number,), Place(other, ()), True) for number, other in enumerate(found))
-        return Found([other.value for other in found], parts=places)
+        objects = list(others.labelled(str(kind), home, labels))
+        places = tuple(((number,), Place(other, ()), True) for number, other in enumerate(objects))
+        return Found([other.value for other in objects], parts=places)
     name = evaluate(ref.name, names).value
     other = others.named(str(kind), home, str(name)) if kind and name else None
     return Found(None) if other is None else Found(other.value, Place(other, ()), True)
@@ -105,13 +105,13 @@ def _items(part: Part, scope: Scope) -> Iterator[Scope]:
     if not part.each:
         yield scope
         return
-    found = evaluate(part.each, scope)
-    if found.value is None:
+    evaluated = evaluate(part.each, scope)
+    if evaluated.value is None:
         return
-    if not isinstance(found.value, list):
+    if not isinstance(evaluated.value, list):
         raise UnreadableError(f"{part.each} is not a list")
-    for number, item in enumerate(found.value):
-        place = None if found.place is None else Place(found.place.document, (*found.place.at, number))
+    for number, item in enumerate(evaluated.value):
+        place = None if evaluated.place is None else Place(evaluated.place.document, (*evaluated.place.at, number))
         yield {**scope, "item": Found(item, place, True)}
 
 
@@ -187,15 +187,15 @@ def _evaluated(path: Path, expression: str, scope: Scope) -> Found:
         raise UnreadableError(f"{words(path)}: {error}") from None
 
 
-def _with_field(plain: Any, path: Path, found: Found, moves: list[Move]) -> Any:
+def _with_field(plain: Any, path: Path, evaluated: Found, moves: list[Move]) -> Any:
     """Return the workload with a field of the card; ``moves`` gets its place, also if the resource does not set it."""
-    if found.place is not None:
-        moves.append(Move(path, found.place.document, found.place.at, found.is_exact))
-    moves += (Move((*path, *inner), place.document, place.at, is_exact) for inner, place, is_exact in found.parts)
-    if found.value is None:
+    if evaluated.place is not None:
+        moves.append(Move(path, evaluated.place.document, evaluated.place.at, evaluated.is_exact))
+    moves += (Move((*path, *inner), place.document, place.at, is_exact) for inner, place, is_exact in evaluated.parts)
+    if evaluated.value is None:
         return plain
     try:
-        return with_value(plain, path, found.value)
+        return with_value(plain, path, evaluated.value)
     except ValueError as error:
         raise UnreadableError(f"{words(path)}: {error}") from None
 

@@ -151,8 +151,8 @@ def is_true(text: str, scope: Scope) -> bool:
     return _holds(evaluate(text, scope))
 
 
-def _holds(found: Found) -> bool:
-    return found.value is not None and found.value is not False
+def _holds(evaluated: Found) -> bool:
+    return evaluated.value is not None and evaluated.value is not False
 
 
 def _value(node: ast.expr, scope: Scope) -> Found:
@@ -167,10 +167,10 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _child(_value(inner, scope), step)
         case ast.List(elts=items):
             founds = [_value(item, scope) for item in items]
-            return Found([found.value for found in founds], parts=tuple(_within(enumerate(founds))))
+            return Found([evaluated.value for evaluated in founds], parts=tuple(_within(enumerate(founds))))
         case ast.Dict(keys=keys, values=values):
             made = {key.value: _value(value, scope) for key, value in _pairs(keys, values)}
-            held = {key: found.value for key, found in made.items() if found.value is not None}
+            held = {key: evaluated.value for key, evaluated in made.items() if evaluated.value is not None}
             return Found(held, parts=tuple(_within(made.items())))
         case ast.ListComp(elt=made, generators=[ast.comprehension(target=ast.Name(id=name), iter=inner, ifs=ifs)]):
             return _listed(made, name, _value(inner, scope), ifs, scope)
@@ -182,8 +182,8 @@ def _value(node: ast.expr, scope: Scope) -> Found:
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return Found(not _holds(_value(inner, scope)))
         case ast.UnaryOp(operand=inner):
-            found = _value(inner, scope)
-            return Found(-_number(found.value), found.place)
+            evaluated = _value(inner, scope)
+            return Found(-_number(evaluated.value), evaluated.place)
         case ast.Compare(left=left, ops=[op], comparators=[right]):
             return _compared(op, _value(left, scope), _value(right, scope))
         case ast.BinOp(left=left, op=op, right=right):
@@ -198,7 +198,7 @@ def _value(node: ast.expr, scope: Scope) -> Found:
             return _added(_value(inner, scope))
         case ast.Call(func=ast.Name(id=name), args=args):
             founds = [_value(arg, scope) for arg in args]
-            return Found(_CALLED[name]([_number(found.value) for found in founds]), _first(founds))
+            return Found(_CALLED[name]([_number(evaluated.value) for evaluated in founds]), _first(founds))
     raise ExpressionError("not an expression of cards")
 
 
@@ -210,7 +210,7 @@ def _listed(made: ast.expr, name: str, items: Found, ifs: Sequence[ast.expr], sc
         raise ExpressionError("a list is too long")
     scopes = ({**scope, name: item} for _, item in _members(items))
     founds = [_value(made, inner) for inner in scopes if all(_holds(_value(test, inner)) for test in ifs)]
-    return Found([found.value for found in founds], parts=tuple(_within(enumerate(founds))))
+    return Found([evaluated.value for evaluated in founds], parts=tuple(_within(enumerate(founds))))
 
 
 def _pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Iterator[tuple[ast.Constant, ast.expr]]:
@@ -221,20 +221,22 @@ def _pairs(keys: Sequence[ast.expr | None], values: Sequence[ast.expr]) -> Itera
 
 def _within(members: Iterable[tuple[Any, Found]]) -> Iterator[Part]:
     """Yield the parts of a list or mapping from its steps and their values."""
-    for step, found in members:
-        if found.place is not None:
-            yield (step,), found.place, found.is_exact
-        yield from (((step, *path), place, is_exact) for path, place, is_exact in found.parts)
+    for step, evaluated in members:
+        if evaluated.place is not None:
+            yield (step,), evaluated.place, evaluated.is_exact
+        yield from (((step, *path), place, is_exact) for path, place, is_exact in evaluated.parts)
 
 
-def _members(found: Found) -> Iterator[tuple[Any, Found]]:
+def _members(evaluated: Found) -> Iterator[tuple[Any, Found]]:
     """Yield the steps of a list or mapping, each with its value."""
-    if isinstance(found.value, list | dict):
+    if isinstance(evaluated.value, list | dict):
         below: dict[str | int, list[Part]] = {}
-        for path, place, is_exact in found.parts:
+        for path, place, is_exact in evaluated.parts:
             below.setdefault(path[0], []).append((path[1:], place, is_exact))
-        for step, inside in enumerate(found.value) if isinstance(found.value, list) else found.value.items():
-            yield step, _of_parts(inside, below.get(step, ())) if found.parts else _child(found, step)
+        for step, inside in (
+            enumerate(evaluated.value) if isinstance(evaluated.value, list) else evaluated.value.items()
+        ):
+            yield step, _of_parts(inside, below.get(step, ())) if evaluated.parts else _child(evaluated, step)
 
 
 def _of_parts(value: Any, parts: Sequence[Part]) -> Found:
@@ -243,17 +245,17 @@ def _of_parts(value: Any, parts: Sequence[Part]) -> Found:
     return next((replace(held, place=place, is_exact=is_exact) for path, place, is_exact in parts if not path), held)
 
 
-def _child(found: Found, step: str | int) -> Found:
+def _child(evaluated: Found, step: str | int) -> Found:
     inside: Any = None
-    if isinstance(found.value, dict):
-        inside = found.value.get(step)
-    elif isinstance(found.value, list) and isinstance(step, int) and 0 <= step < len(found.value):
-        inside = found.value[step]
-    if found.parts:
-        below = [(path[1:], place, is_exact) for path, place, is_exact in found.parts if path[0] == step]
+    if isinstance(evaluated.value, dict):
+        inside = evaluated.value.get(step)
+    elif isinstance(evaluated.value, list) and isinstance(step, int) and 0 <= step < len(evaluated.value):
+        inside = evaluated.value[step]
+    if evaluated.parts:
+        below = [(path[1:], place, is_exact) for path, place, is_exact in evaluated.parts if path[0] == step]
         return _of_parts(inside, below)
-    place = None if found.place is None else Place(found.place.document, (*found.place.at, step))
-    return Found(inside, place, found.is_exact)
+    place = None if evaluated.place is None else Place(evaluated.place.document, (*evaluated.place.at, step))
+    return Found(inside, place, evaluated.is_exact)
 
 
 def _chosen(is_default: bool, nodes: Sequence[ast.expr], scope: Scope) -> Found:
@@ -263,19 +265,19 @@ def _chosen(is_default: bool, nodes: Sequence[ast.expr], scope: Scope) -> Found:
     """
     first: Found | None = None
     for node in nodes:
-        found = _value(node, scope)
-        first = first or found
-        if _holds(found) == is_default:
+        evaluated = _value(node, scope)
+        first = first or evaluated
+        if _holds(evaluated) == is_default:
             break
     assert first is not None, "Python's parser gives at least two operands"
-    if is_default and found.place is None:
-        return replace(found, place=first.place, is_exact=first.is_exact)
-    return _placed(found, first)
+    if is_default and evaluated.place is None:
+        return replace(evaluated, place=first.place, is_exact=first.is_exact)
+    return _placed(evaluated, first)
 
 
-def _placed(found: Found, asked: Found) -> Found:
+def _placed(evaluated: Found, asked: Found) -> Found:
     """Return a value that has no place, near the one that decides about it."""
-    return replace(found, place=asked.place) if found.place is None else found
+    return replace(evaluated, place=asked.place) if evaluated.place is None else evaluated
 
 
 def _compared(op: ast.cmpop, left: Found, right: Found) -> Found:
@@ -296,13 +298,15 @@ def _combined(op: ast.operator, left: Found, right: Found) -> Found:
         both = [*(left.value or ()), *(right.value or ())]
         if len(both) > LONGEST:
             raise ExpressionError("a list is too long")
-        members = (*_members(left), *((len(left.value or ()) + at, found) for at, found in _members(right)))
+        members = (*_members(left), *((len(left.value or ()) + at, evaluated) for at, evaluated in _members(right)))
         return Found(both or None, place, left.is_exact, tuple(_within(members)))
     if isinstance(op, ast.Add) and {type(left.value), type(right.value)} in _MAPPINGS:
         if not (left.value and right.value):
             return left if left.value else right
         joined = {**dict(_members(left)), **dict(_members(right))}
-        return Found({key: found.value for key, found in joined.items()}, place, parts=tuple(_within(joined.items())))
+        return Found(
+            {key: evaluated.value for key, evaluated in joined.items()}, place, parts=tuple(_within(joined.items()))
+        )
     if isinstance(op, ast.Add) and str in (type(left.value), type(right.value)):
         other = right if isinstance(left.value, str) else left
         raise ExpressionError(f"{_brief(other.value)} is not a text")
@@ -324,30 +328,30 @@ def _added(listed: Found) -> Found:
     """Return the sum of a list of whole numbers; 0 of an absent one."""
     if not (listed.value is None or isinstance(listed.value, list)):
         raise ExpressionError(f"{_brief(listed.value)} is not a list")
-    founds = [found for _, found in _members(listed)]
-    return Found(_number(sum(_number(found.value) for found in founds)), _first(founds))
+    founds = [evaluated for _, evaluated in _members(listed)]
+    return Found(_number(sum(_number(evaluated.value) for evaluated in founds)), _first(founds))
 
 
-def _counted(found: Found) -> Found:
+def _counted(evaluated: Found) -> Found:
     """Return a number that is written as a text, as in annotations."""
-    written = found.value
+    written = evaluated.value
     if isinstance(written, str) and written.isascii() and written.isdecimal() and len(written) < 10:
-        return Found(int(written), found.place)
-    return Found(_number(written), found.place)
+        return Found(int(written), evaluated.place)
+    return Found(_number(written), evaluated.place)
 
 
-def _sized(found: Found) -> Found:
+def _sized(evaluated: Found) -> Found:
     """Return the mebibytes, rounded up, of a size as Java's programs write it: ``2048m``, ``1.5g``, ``512 MB``."""
-    match = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,3}))? *([kmgt])(?:i?b)?", str(found.value).lower(), re.ASCII)
+    match = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,3}))? *([kmgt])(?:i?b)?", str(evaluated.value).lower(), re.ASCII)
     if match is None:
-        raise ExpressionError(f"{_brief(found.value)} is no size such as '2048m' or '2g'")
+        raise ExpressionError(f"{_brief(evaluated.value)} is no size such as '2048m' or '2g'")
     whole, part, unit = match.groups()
     thousandths = int(whole) * 1000 + int((part or "").ljust(3, "0"))
-    return Found(_number(-(-(thousandths << _JAVA_UNITS[unit]) // (1000 << 20))), found.place)
+    return Found(_number(-(-(thousandths << _JAVA_UNITS[unit]) // (1000 << 20))), evaluated.place)
 
 
 def _first(founds: Sequence[Found]) -> Place | None:
-    return next((found.place for found in founds if found.place is not None), None)
+    return next((evaluated.place for evaluated in founds if evaluated.place is not None), None)
 
 
 def _number(value: object) -> int:

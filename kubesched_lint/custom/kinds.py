@@ -72,8 +72,8 @@ class Kinds(Struct, frozen=True):
             if (own.group, own.kind) == (group, kind):
                 return own if version in own.versions else None
         slug = KINDS.get(kind, {}).get(group)
-        found = None if slug is None else _shipped(slug)
-        return found if found is not None and version in found.versions else None
+        custom_kind = None if slug is None else _shipped(slug)
+        return custom_kind if custom_kind is not None and version in custom_kind.versions else None
 
     def __iter__(self) -> Iterator[CustomKind]:
         """Yield all kinds, a team's own first."""

@@ -23,9 +23,9 @@ def joined(folders: Sequence[str]) -> Kinds:
             what = "holds no card" if is_there else "there is no such folder"
             wrong.append(CardError(str(folder), 0, f"{what}: no workload card was read"))
             continue
-        found, faults = usable(folder)
+        cards, faults = usable(folder)
         wrong += faults
-        for card, kind in found:
+        for card, kind in cards:
             other = own.setdefault((kind.group, kind.kind), kind)
             if other is not kind:
                 wrong.append(CardError(card.path, 1, f"there is a card for {kind.kind} in {other.path} as well"))

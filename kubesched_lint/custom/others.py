@@ -24,24 +24,24 @@ class Others:
         """Yield the documents that have these labels, of which there is at least one."""
         key, value = next(iter(labels.items()))
         for document in self._by_label.get((kind, namespace, key, value), ()):
-            its = value_at(document.value, ("metadata", "labels"))
-            if all(its.get(key) == value for key, value in labels.items()):
+            own_labels = value_at(document.value, ("metadata", "labels"))
+            if all(own_labels.get(key) == value for key, value in labels.items()):
                 yield document
 
     @cached_property
     def _by_name(self) -> Mapping[tuple[str, str, str], Document]:
-        found: dict[tuple[str, str, str], Document] = {}
+        by_name: dict[tuple[str, str, str], Document] = {}
         for document in self._documents:
-            found.setdefault((document.kind, document.namespace or self._namespace, document.name), document)
-        return found
+            by_name.setdefault((document.kind, document.namespace or self._namespace, document.name), document)
+        return by_name
 
     @cached_property
     def _by_label(self) -> Mapping[tuple[str, str, str, str], list[Document]]:
-        found: dict[tuple[str, str, str, str], list[Document]] = {}
+        by_label: dict[tuple[str, str, str, str], list[Document]] = {}
         for document in self._documents:
             labels = value_at(document.value, ("metadata", "labels"))
             home = document.namespace or self._namespace
             for key, value in labels.items() if isinstance(labels, dict) else ():
                 if isinstance(value, str):
-                    found.setdefault((document.kind, home, key, value), []).append(document)
-        return found
+                    by_label.setdefault((document.kind, home, key, value), []).append(document)
+        return by_label

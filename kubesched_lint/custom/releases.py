@@ -104,8 +104,8 @@ class ReleaseObject(Struct, frozen=True):
     def named(self, ref: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return the ``spec`` of an object of the set that it names; empty if it is not in it."""
         at = (str(ref.get("kind")), str(ref.get("namespace") or self.own_namespace), str(ref.get("name")))
-        found = self.others.named(*at)
-        return {} if found is None else _mapping(found.value, "spec")
+        referred = self.others.named(*at)
+        return {} if referred is None else _mapping(referred.value, "spec")
 
     @property
     def chart(self) -> tuple[str, str]:
@@ -151,8 +151,8 @@ class ReleaseObject(Struct, frozen=True):
             return f"{digest} is no digest of its chart"
         if not are_versions(version) and not digest:
             return f"{version or 'no version'} is no version of its chart"
-        found = pinned(address, "" if is_of_oci else chart, version if are_versions(version) else "", digest)
-        return found if found.is_sound else f"{found.repository} is no address of charts"
+        pinned_chart = pinned(address, "" if is_of_oci else chart, version if are_versions(version) else "", digest)
+        return pinned_chart if pinned_chart.is_sound else f"{pinned_chart.repository} is no address of charts"
 
     @property
     def files(self) -> tuple[ChartFile, ...]:
@@ -165,84 +165,90 @@ class ReleaseObject(Struct, frozen=True):
     @property
     def asked(self) -> Asked | str:
         """What Helm is asked to render; else why it is not."""
-        found = self.pinned
-        if isinstance(found, str):
-            return found
+        chart = self.pinned
+        if isinstance(chart, str):
+            return chart
         values = given_values(self.values.value)
         if values is None:
             return "its values are none that Helm could get"
-        return Asked(found, self.name, self.home, values, post=given_values(self.post or []) or "", own=self.files)
+        return Asked(chart, self.name, self.home, values, post=given_values(self.post or []) or "", own=self.files)
 
     @property
     def post(self) -> list[dict[str, Any]] | None:
         """The kustomizations of ``postRenderers``; None if they are more than patches and images."""
-        found = []
+        kustomizations = []
         for each in listed(self.spec.get("postRenderers")):
             kustomize = each.get("kustomize") if isinstance(each, dict) and set(each) == {"kustomize"} else None
             if not isinstance(kustomize, dict) or kustomize.keys() - _POST:
                 return None
             patches, images = list(patches_of(kustomize)), list(listed(kustomize.get("images")))
-            if not all(isinstance(one, dict) and one.keys() <= {"patch", "target"} for one in patches):
+            if not all(isinstance(patch, dict) and patch.keys() <= {"patch", "target"} for patch in patches):
                 return None
-            if not all(isinstance(one, dict) for one in images):
+            if not all(isinstance(image, dict) for image in images):
                 return None
-            found.append({"patches": patches, "images": images})
-        return found
+            kustomizations.append({"patches": patches, "images": images})
+        return kustomizations
 
 
 def read_release(
-    one: ReleaseObject, made: Made | None = None, reads: Reads = None, defaults: Sequence[DefaultValues] = ()
+    release_object: ReleaseObject, made: Made | None = None, reads: Reads = None, defaults: Sequence[DefaultValues] = ()
 ) -> tuple[Release, MadeOf]:
     """Return the release that an object installs, and what its chart makes: as Helm rendered it (``made``), else as
     far as a card tells.
 
     ``reads`` tells the kinds that are decoded or derived; ``defaults`` has the chart's own values.
     """
-    document = one.document
-    chart, version = one.chart
+    document = release_object.document
+    chart, version = release_object.chart
     where = document.location(())
     title = " ".join(filter(None, (chart, version)))
-    release = Release(document.kind, one.home, document.name, title, where.path, where.span.line, NO_CARD)
-    if one.spec.get("kubeConfig") and document.kind == "HelmRelease":
+    release = Release(document.kind, release_object.home, document.name, title, where.path, where.span.line, NO_CARD)
+    if release_object.spec.get("kubeConfig") and document.kind == "HelmRelease":
         return replace(release, why=ELSEWHERE), MadeOf()
-    if one.spec.get("suspend") is True and document.kind == "HelmRelease":
+    if release_object.spec.get("suspend") is True and document.kind == "HelmRelease":
         return replace(release, why=SUSPENDED), MadeOf()
     card = CHARTS.get(chart) if document.kind == "HelmRelease" else None
     try:
         if made is not None and made.text and reads is not None:
-            values = one.values
-            spec = {**one.spec, "postRenderers": None} if one.post is not None else one.spec
+            values = release_object.values
+            spec = (
+                {**release_object.spec, "postRenderers": None}
+                if release_object.post is not None
+                else release_object.spec
+            )
             whys = tuple(filter(None, (_why_partly(values, spec, is_rendered=True),)))
-            found = _rendered(one, made.text, reads, blame_of(values, document, defaults), whys)
-            return replace(release, why=found.why or (whys or ("",))[0]), found
+            made_of = _rendered(release_object, made.text, reads, blame_of(values, document, defaults), whys)
+            return replace(release, why=made_of.why or (whys or ("",))[0]), made_of
         if card is None:
             return replace(release, why=made.why if made else NO_CARD), MadeOf()
-        return _by_card(one, card, release)
+        return _by_card(release_object, card, release)
     except (UnreadableError, DecodeError) as error:
         return replace(release, why=getattr(error, "message", str(error))), MadeOf()
 
 
-def _by_card(one: ReleaseObject, card: Mapping[str, Any], release: Release) -> tuple[Release, MadeOf]:
+def _by_card(release_object: ReleaseObject, card: Mapping[str, Any], release: Release) -> tuple[Release, MadeOf]:
     """Return what a values card makes of a release. Raises UnreadableError, DecodeError."""
-    chart, version = one.chart
+    chart, version = release_object.chart
     first, last = (str(card["versions"][key]) for key in ("first", "last"))
     if _numbers(version) < _numbers(first):
         return replace(release, why=f"its values card begins with {chart} {first}"), MadeOf()
-    values = one.values
+    values = release_object.values
     is_newer = _numbers(version) > _numbers(last)
     plain = list(objects_of(values, Chart(tuple(card["pod"]), tuple(card["container"]), is_newer)))
-    why = _why_partly(values, one.spec) or (not_read_in(values) if is_newer else "")
+    why = _why_partly(values, release_object.spec) or (not_read_in(values) if is_newer else "")
     doubts = [f"the values card describes {chart} up to {last}, and this is {_named(version)}"] if is_newer else []
     doubts += (
-        [f"its chart is from {one.address}, and the card describes that of bjw-s"]
-        if not is_of_author(one.address)
+        [f"its chart is from {release_object.address}, and the card describes that of bjw-s"]
+        if not is_of_author(release_object.address)
         else []
     )
     doubts += filter(None, (why,))
     made = []
     for each in plain:
         whys = (*doubts, *(f"values.{at} is a template of the chart" for at in each.open))
-        made.append(_decoded(one, _standing_for(one, each.value, tuple(each.moves.values())), whys))
+        made.append(
+            _decoded(release_object, _standing_for(release_object, each.value, tuple(each.moves.values())), whys)
+        )
     return replace(release, why=why), MadeOf(tuple(made))
 
 
@@ -255,32 +261,32 @@ def _named(version: str) -> str:
     return f"version {version}" if version else "a version that nobody names"
 
 
-def _rendered(one: ReleaseObject, text: str, reads: Reads, blame: Blame, whys: Sequence[str]) -> MadeOf:
+def _rendered(release_object: ReleaseObject, text: str, reads: Reads, blame: Blame, whys: Sequence[str]) -> MadeOf:
     """Return what Helm wrote, each object with its place among the values; what cannot be decoded is said."""
     assert reads is not None
-    file = InputFile(f"{one.document.path} ({one.name})", text.encode("utf-8", "surrogateescape"))
+    file = InputFile(f"{release_object.document.path} ({release_object.name})", text.encode("utf-8", "surrogateescape"))
     decoded: list[Decoded] = []
     custom, whole, unread, wrong = list[Document](), list[Document](), list[Unread](), list[str]()
     for entry in documents_of(file, reads):
         if isinstance(entry, Unread) and not (entry.kind and entry.api_version):
             wrong.append("its chart makes YAML without a kind and apiVersion, which nobody can apply")
         elif isinstance(entry, Unread):
-            unread.append(replace(entry, path=one.document.path, line=one.document.span(()).line))
+            unread.append(replace(entry, path=release_object.document.path, line=release_object.document.span(()).line))
         elif isinstance(entry, InputError):
             wrong.append(f"what its chart makes cannot be read: {entry.message}")
         elif isinstance(entry, Document) and is_release(entry.api_version, entry.kind):
             wrong.append(f"its chart makes {entry.kind} {entry.name}, which is not followed")
         elif isinstance(entry, Document) and not is_named_by_releases(entry.api_version, entry.kind):
-            source = replace(_standing_for(one, entry.value, blame.moves(entry.value)), is_whole=not whys)
+            source = replace(_standing_for(release_object, entry.value, blame.moves(entry.value)), is_whole=not whys)
             if not is_read(entry.api_version, entry.kind):
                 custom += [] if whys else [source]
                 continue
             try:
-                found = _decoded(one, source, whys)
+                decoded_object = _decoded(release_object, source, whys)
             except DecodeError as error:
                 wrong.append(f"its {entry.kind} {entry.name} has the wrong type: {error.message}")
                 continue
-            decoded += [found] if not whys or found[0] in _UNPROVEN else []
+            decoded += [decoded_object] if not whys or decoded_object[0] in _UNPROVEN else []
             whole += [] if whys else [source]
     return MadeOf(tuple(decoded), tuple(custom), tuple(unread), tuple(whole), next(iter(wrong), ""))
 
@@ -296,10 +302,10 @@ def _why_partly(values: Values, spec: Mapping[str, Any], *, is_rendered: bool = 
     return "rawResources are not read" if values.value.get("rawResources") and not is_rendered else ""
 
 
-def _standing_for(one: ReleaseObject, value: dict[str, Any], moves: Sequence[Move]) -> Document:
+def _standing_for(release_object: ReleaseObject, value: dict[str, Any], moves: Sequence[Move]) -> Document:
     """Return the document of an object that the chart makes: its text is the release."""
     meta = _mapping(value, "metadata")
-    document = one.document
+    document = release_object.document
     return replace(
         document,
         written=Text(document.text, value),
@@ -308,19 +314,19 @@ def _standing_for(one: ReleaseObject, value: dict[str, Any], moves: Sequence[Mov
         kind=value["kind"],
         api_version=str(value.get("apiVersion") or ""),
         name=str(meta.get("name") or ""),
-        namespace=str(meta.get("namespace") or one.home),
+        namespace=str(meta.get("namespace") or release_object.home),
         annotations=meta.get("annotations"),
     )
 
 
-def _decoded(one: ReleaseObject, source: Document, whys: Sequence[str]) -> Decoded:
+def _decoded(release_object: ReleaseObject, source: Document, whys: Sequence[str]) -> Decoded:
     """Return an object that the chart makes; ``whys``: what nothing of it can be proven without. Raises DecodeError."""
-    found, made = decode_object(source.value, one.home, source, one.order)
+    field_name, made = decode_object(source.value, release_object.home, source, release_object.order)
     if whys and isinstance(made, Workload):
         owner = "ReplicaSet" if made.kind == "Deployment" else made.kind
         unknown = dict.fromkeys(EVENTS, whys[0])
         made = replace(made, custom=Custom(made.ref, 1, owner, "", _REVISION, (), unknown, made.selector))
-    return found, made
+    return field_name, made
 
 
 def _numbers(version: str) -> tuple[int, ...]:
@@ -330,5 +336,5 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _mapping(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = value.get(key)
-    return found if isinstance(found, dict) else {}
+    mapping = value.get(key)
+    return mapping if isinstance(mapping, dict) else {}

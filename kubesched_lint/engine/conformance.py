@@ -55,15 +55,15 @@ def timeline_of(case: Case, **options: Any) -> Iterator[tuple[int, str, Timeline
 
 def _marks(steps: Iterable[Mapping[str, Any]]) -> dict[str, tuple[int, ...]]:
     """Return node name → indices of the steps that name the node."""
-    found: dict[str, tuple[int, ...]] = {}
+    marks: dict[str, tuple[int, ...]] = {}
     for i, step in enumerate(steps):
         for name in (
             *([step["cordon"]] if "cordon" in step else []),
             *([step["drain"]] if "drain" in step else []),
             *step.get("lose", ()),
         ):
-            found[name] = (*found.get(name, ()), i)
-    return found
+            marks[name] = (*marks.get(name, ()), i)
+    return marks
 
 
 def _play(step: Mapping[str, Any], timeline: Timeline, applied: Any) -> Phase:
@@ -89,10 +89,10 @@ def predictions(case: Case, most_states: int = MOST_STATES) -> Iterator[dict[str
 
 
 def _predicted(timeline: Timeline, phase: Phase) -> dict[str, dict[str, Any]]:
-    found = possible(timeline, phase)
+    possible_ends = possible(timeline, phase)
     by = "search" if phase.sound else "bound"
     predicted: dict[str, dict[str, Any]] = {}
-    for name, ends in found.items():
+    for name, ends in possible_ends.items():
         predicted[name] = {
             field: sorted({_rollout(e) for e in ends})
             if field == "rollout"
@@ -168,11 +168,11 @@ def compare(
     """Yield per phase the prediction, made without reading ``runs``, and its comparison with the runs."""
     options = {"kubernetes_version": judged_by(kubernetes_version, "")} if kubernetes_version else {}
     for i, name, timeline, phase in timeline_of(case, most_states=most_states, **options):
-        found = possible(timeline, phase)
+        possible_ends = possible(timeline, phase)
         prediction = {"case": case["id"], "phase": i, "workloads": _predicted(timeline, phase)}
         runs = [run[i]["workloads"] for run in case.get("runs", ()) if i < len(run) and run[i]["quiescent"]]
         compared = []
-        for workload, ends in found.items():
+        for workload, ends in possible_ends.items():
             seen = tuple(_recorded(run[workload]) for run in runs if workload in run)
             predicted = tuple(sorted({tuple(_shown(e, workload)) for e in ends}))
             wide = len(predicted) > 1 and len(set(seen)) == 1
@@ -195,9 +195,9 @@ def _shown(end: EventOutcome, workload: str) -> Iterator[object]:
         yield _rollout(end) if field_name == "rollout" else _value(end, field_name)
 
 
-def _within(one: tuple[object, ...], predicted: Iterable[tuple[object, ...]]) -> bool:
+def _within(observed: tuple[object, ...], predicted: Iterable[tuple[object, ...]]) -> bool:
     predicted = list(predicted)
-    for position, value in enumerate(one):
+    for position, value in enumerate(observed):
         values = [t[position] for t in predicted]
         if isinstance(value, int):
             numbers = [v for v in values if isinstance(v, int)]

@@ -96,8 +96,8 @@ def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", appl
     a wrong type, and ValueError, with the API server's words, for an object that it refuses.
     """
     read = [dict(value) for value in manifests if is_read(value.get("apiVersion"), value.get("kind"))]
-    found = gather(decode_object(value, "default", None, number) for number, value in enumerate(read))
-    scenario = Scenario(found, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
+    inventory = gather(decode_object(value, "default", None, number) for number, value in enumerate(read))
+    scenario = Scenario(inventory, cluster, Premises(apply_order=apply_order, kubernetes_version=version))
     for value in read:
         answer = validate(value, version=scenario.premises.kubernetes_version)
         if not answer.accepted:
@@ -109,10 +109,10 @@ def scenario_of(manifests: Objects, cluster: Cluster, *, version: str = "", appl
 def candidates(scenario: Scenario, kind: str, namespace: str, name: str) -> Candidates:
     """Return where one more pod of a workload fits today. Raises KeyError if the set has no such workload."""
     workload = {workload.ref: workload for workload in scenario.manifests.workloads}[ObjectRef(kind, namespace, name)]
-    found = diagnose(scenario.member(workload).pod, at_rest(scenario).state)
+    diagnosis = diagnose(scenario.member(workload).pod, at_rest(scenario).state)
     names = scenario.index.names
-    left = {names[n]: tuple(_reasons(found, n)) for n in positions(scenario.index.all & ~found.feasible)}
-    return Candidates(tuple(scenario.names(found.feasible)), "" if found.feasible else message(found), left)
+    left = {names[n]: tuple(_reasons(diagnosis, n)) for n in positions(scenario.index.all & ~diagnosis.feasible)}
+    return Candidates(tuple(scenario.names(diagnosis.feasible)), "" if diagnosis.feasible else message(diagnosis), left)
 
 
 def _reasons(diagnosis: Diagnosis, position: int) -> Iterator[str]:

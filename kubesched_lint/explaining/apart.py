@@ -21,24 +21,24 @@ class Later(Struct, frozen=True):
     why: str
 
 
-def created_later(one: Workload, other: Workload, scenario: Scenario) -> Later | None:
-    """Return how much later than ``one`` the ``other`` is created; None if it is not later.
+def created_later(workload: Workload, other: Workload, scenario: Scenario) -> Later | None:
+    """Return how much later than ``workload`` the ``other`` is created; None if it is not later.
 
     What different Kustomizations or Applications apply has no order, unless one waits for the other.
     """
-    by, others = _delivery(one), _delivery(other)
+    by, others = _delivery(workload), _delivery(other)
     if by is not None and others is not None and by.title != others.title:
         if others.title in by.after:
             return None
         waits = "waits for" if by.title in others.after else "is applied apart from"
         return Later(APART, f"{others.title} {waits} {by.title}")
-    first, second = phase_of(one.annotations), phase_of(other.annotations)
+    first, second = phase_of(workload.annotations), phase_of(other.annotations)
     if first is not None and second is not None and first != second:
-        return Later(APART, f"{_words(one)} before {_words(other)}") if first < second else None
-    if not scenario.order.comes_before(one, other):
+        return Later(APART, f"{_words(workload)} before {_words(other)}") if first < second else None
+    if not scenario.order.comes_before(workload, other):
         return None
     tool = scenario.premises.apply_order
-    in_one = by is not None or tool != "kubectl" or _path(one) == _path(other)
+    in_one = by is not None or tool != "kubectl" or _path(workload) == _path(other)
     return Later(AT_ONCE if in_one else UNKNOWN, f"{tool} order")
 
 

@@ -87,13 +87,13 @@ class Budgets:
     def _covering(self, workload: Workload, posted: Posted[_Group]) -> Iterator[DisruptionBudget]:
         if not posted:
             return
-        found: list[tuple[int, DisruptionBudget]] = []
+        numbered: list[tuple[int, DisruptionBudget]] = []
         labels = labels_when_created(workload)
         for group in posted_in(workload.namespace, labels, posted):
             if group.covers(workload.namespace, labels):
-                found += group.budgets
+                numbered += group.budgets
         seen = set()
-        for _, budget in sorted(found, key=lambda one: one[0]):
+        for _, budget in sorted(numbered, key=lambda pair: pair[0]):
             if budget.name not in seen:
                 seen.add(budget.name)
                 yield budget
@@ -101,11 +101,11 @@ class Budgets:
     @cached_property
     def _posted_for_one(self) -> Posted[_Group]:
         """Without the budgets that cover several workloads: such a budget may cover nearly all."""
-        found: Posted[_Group] = {}
+        posted: Posted[_Group] = {}
         for (namespace, selector), group in self._alike.items():
             if len(self.first_covered(group.budgets[0][1])) < 2:
-                post_in((namespace,), group, selector, found)
-        return found
+                post_in((namespace,), group, selector, posted)
+        return posted
 
     def first_covered(self, budget: DisruptionBudget) -> Sequence[Workload]:
         """The first workloads whose pods the budget covers, at most two."""
@@ -122,10 +122,10 @@ class Budgets:
             return {}
         group = self._group[budget]
         if group.first_of_kinds is None:
-            found = group.first_of_kinds = dict[str, Workload]()
+            first_of_kinds = group.first_of_kinds = dict[str, Workload]()
             for workload in self._covered(budget):
                 if workload.kind == "DaemonSet" or self._scenario.member(workload).replicas:
-                    found.setdefault(owner_kind(workload), workload)
+                    first_of_kinds.setdefault(owner_kind(workload), workload)
         return group.first_of_kinds
 
     def _covered(self, budget: DisruptionBudget) -> Iterator[Workload]:

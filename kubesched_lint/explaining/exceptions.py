@@ -25,10 +25,10 @@ class Terms(Struct, frozen=True):
 
 def terms_of(text: str) -> Terms:
     """Return the terms at the end of a reason."""
-    found = _TERMS.match(text)
-    if found is None or not (found["until"] or found["owner"].strip()):
+    match = _TERMS.match(text)
+    if match is None or not (match["until"] or match["owner"].strip()):
         return Terms(text)
-    return Terms(found["reason"].strip(" ,;:"), found["until"] or "", " ".join(found["owner"].split()))
+    return Terms(match["reason"].strip(" ,;:"), match["until"] or "", " ".join(match["owner"].split()))
 
 
 def is_day(until: str) -> bool:

@@ -38,7 +38,7 @@ def daemons_where_missed(it: Member) -> tuple[Workload, ...]:
 
 
 def _tells(other: Workload, daemon: Workload, keys: Container[str]) -> bool:
-    return other.namespace == daemon.namespace or any(one.key in keys for one in other.pod.tolerations)
+    return other.namespace == daemon.namespace or any(toleration.key in keys for toleration in other.pod.tolerations)
 
 
 @once_per_scenario

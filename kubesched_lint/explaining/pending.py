@@ -52,8 +52,8 @@ class Waiting(Struct, frozen=True):
     @property
     def theirs(self) -> str:
         """kube-scheduler's message; empty if the snapshot holds none."""
-        found = self.pods[0].unscheduled
-        return found.message if found is not None else ""
+        condition = self.pods[0].unscheduled
+        return condition.message if condition is not None else ""
 
 
 class Tally(Struct, frozen=True):
@@ -104,8 +104,8 @@ class _Asking:
                 alone = bound.name if owner is None or bound.nominated_node else ""
                 key = (bound.pod, owner, alone, bound.unscheduled and bound.unscheduled.message)
                 groups.setdefault(key, []).append(bound)
-        for found in groups.values():
-            yield self._answer(found)
+        for alike in groups.values():
+            yield self._answer(alike)
 
     def _answer(self, pods: Sequence[BoundPod]) -> Waiting:
         owner = self._cluster.running.workload_of(pods[0])
@@ -148,10 +148,10 @@ class _Asking:
             return UNTESTED, "kube-scheduler has left no message yet"
         if why := self._untested(bound, pod, condition.message):
             return UNTESTED, why
-        mine, its = said(ours), said(condition.message)
-        if mine == its:
+        mine, schedulers = said(ours), said(condition.message)
+        if mine == schedulers:
             return AGREES, ""
-        older = self._older(its.nodes)
+        older = self._older(schedulers.nodes)
         return (OLDER, older) if older else (DIFFERS, "")
 
     def _untested(self, bound: BoundPod, pod: Pod, recorded: str) -> str:
@@ -184,17 +184,17 @@ class _Asking:
 def time_of(text: str) -> datetime | None:
     """Return a time of the API (RFC 3339); None if there is none."""
     try:
-        found = datetime.fromisoformat(text) if text else None
+        time = datetime.fromisoformat(text) if text else None
     except ValueError:
         return None
-    return found if found is not None and found.tzinfo is not None else None
+    return time if time is not None and time.tzinfo is not None else None
 
 
-def tally(found: Iterable[Waiting]) -> Tally:
+def tally(waiting: Iterable[Waiting]) -> Tally:
     """Return the count of each verdict, in pods."""
     counts = dict.fromkeys((AGREES, OLDER, DIFFERS, UNTESTED), 0)
-    for one in found:
-        counts[one.verdict] += len(one.pods)
+    for group in waiting:
+        counts[group.verdict] += len(group.pods)
     return Tally(*counts.values())
 
 
@@ -206,10 +206,10 @@ def agreement(cluster: Cluster, premises: Premises) -> Iterator[str]:
     if len(cluster.inventory.pods) > MOST_PODS_PENDING:
         yield "kubesched-lint audit compares what kube-scheduler says of pending pods with this model"
         return
-    found = waiting_pods(Scenario(Inventory(), cluster, premises))
-    if found is None:
+    waiting = waiting_pods(Scenario(Inventory(), cluster, premises))
+    if waiting is None:
         yield f"the messages of pending pods are not compared with the model, because {work.WHY}"
-    elif (count := tally(found)).compared:
+    elif (count := tally(waiting)).compared:
         yield in_words(count)
 
 

@@ -41,11 +41,11 @@ def pool_notes(scenario: Scenario) -> Iterator[str]:
 
 def _unknown_sizes(pools: Sequence[NodePool]) -> Iterator[str]:
     """Yield what is assumed about machine types that the table does not list, one line per bound."""
-    found: dict[str, list[str]] = {}
+    pools_by_bound: dict[str, list[str]] = {}
     for pool in pools:
         if is_open(pool):
-            found.setdefault(_bound(pool), []).append(pool.name)
-    for bound, names in found.items():
+            pools_by_bound.setdefault(_bound(pool), []).append(pool.name)
+    for bound, names in pools_by_bound.items():
         yield f"{_names(names)} may use machine types of unknown size: {bound}"
 
 

@@ -97,8 +97,8 @@ def refusals_of(scenario: Scenario, document: Document) -> Refusals:
     if scenario.refused is not None:
         return scenario.refused.get(document, ())
     if document not in scenario.answered:
-        found = tuple(refusals(document.value, scenario.premises.kubernetes_version))
-        scenario.answered[document] = found
+        answer = tuple(refusals(document.value, scenario.premises.kubernetes_version))
+        scenario.answered[document] = answer
     return scenario.answered[document]
 
 
@@ -145,12 +145,12 @@ def refused_objects(scenario: Scenario) -> RefusedObjects:
     """Return the manifests that the API server certainly refuses."""
     if scenario.refused is not None and not scenario.refused:
         return {}
-    found: dict[Source | None, tuple[Refusal, ...]] = {}
+    refused: dict[Source | None, tuple[Refusal, ...]] = {}
     for source in _sources(scenario):
         certain = tuple(refusal for refusal in judged(source, scenario).told if refusal.is_certain)
         if certain:
-            found[source] = certain
-    return found
+            refused[source] = certain
+    return refused
 
 
 @once_per_scenario
@@ -162,7 +162,7 @@ def accepted(scenario: Scenario) -> Scenario:
 
 def without(manifests: Inventory, refused: RefusedObjects) -> Inventory:
     lists: dict[str, Any] = {
-        name: tuple(one for one in items if _source(one) not in refused) for name, items in manifests.lists()
+        name: tuple(listed for listed in items if _source(listed) not in refused) for name, items in manifests.lists()
     }
     return replace(manifests, **lists)
 
@@ -170,19 +170,21 @@ def without(manifests: Inventory, refused: RefusedObjects) -> Inventory:
 def what_is_refused(scenario: Scenario, told: Collection[Source | None] = ()) -> tuple[str, ...]:
     """Return one line for each refused object; without the server's words for those whose sources are in ``told``."""
     return tuple(
-        f"the API server refuses {object_of(found[0].document)}: all else is judged as if it were not applied"
-        + ("" if source in told else f" ({sentence(found)})")
-        for source, found in refused_objects(scenario).items()
+        f"the API server refuses {object_of(reasons[0].document)}: all else is judged as if it were not applied"
+        + ("" if source in told else f" ({sentence(reasons)})")
+        for source, reasons in refused_objects(scenario).items()
     )
 
 
-def sentence(found: Iterable[Refusal]) -> str:
+def sentence(refusals_told: Iterable[Refusal]) -> str:
     """Return the server's sentences with their places."""
-    return first_few([f"{place.path}:{place.span.line}: {r.answer.code}: {r.text}" for r, place in _placed(found)])
+    return first_few(
+        [f"{place.path}:{place.span.line}: {r.answer.code}: {r.text}" for r, place in _placed(refusals_told)]
+    )
 
 
-def _placed(found: Iterable[Refusal]) -> Iterable[tuple[Refusal, Location]]:
-    return ((refusal, refusal.location) for refusal in found)
+def _placed(refusals_told: Iterable[Refusal]) -> Iterable[tuple[Refusal, Location]]:
+    return ((refusal, refusal.location) for refusal in refusals_told)
 
 
 def object_of(document: Document) -> str:
@@ -191,13 +193,13 @@ def object_of(document: Document) -> str:
 
 
 def _sources(scenario: Scenario) -> Iterable[Document]:
-    found = dict.fromkeys(_source(one) for _, items in scenario.manifests.lists() for one in items)
-    found.update(dict.fromkeys(map(_source, scenario.unserved)))
-    return [source for source in found if isinstance(source, Document)]
+    sources = dict.fromkeys(_source(listed) for _, items in scenario.manifests.lists() for listed in items)
+    sources.update(dict.fromkeys(map(_source, scenario.unserved)))
+    return [source for source in sources if isinstance(source, Document)]
 
 
-def _source(one: Any) -> Any:
-    return getattr(one, "source", None)
+def _source(listed: Any) -> Any:
+    return getattr(listed, "source", None)
 
 
 # --- what is no refusal, and what may be none -------------------------------------------------------------------------

@@ -31,12 +31,12 @@ class Alternatives(Struct, frozen=True, dict=True):
     @cached_property
     def groups(self) -> Sequence[Sequence[str]]:
         """The paths of each group, in reading order. Any two of a group define a common workload, here or elsewhere."""
-        found = list(map(list, self._own_groups))
+        groups = list(map(list, self._own_groups))
         for group in self.known:
-            own = [each for each in found if not set(group).isdisjoint(each)]
-            left = [each for each in found if each not in own]
-            found = [*left, list(dict.fromkeys(path for each in (*own, group) for path in each))]
-        return found
+            own = [each for each in groups if not set(group).isdisjoint(each)]
+            left = [each for each in groups if each not in own]
+            groups = [*left, list(dict.fromkeys(path for each in (*own, group) for path in each))]
+        return groups
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -47,11 +47,11 @@ class Alternatives(Struct, frozen=True, dict=True):
     def _own_groups(self) -> Sequence[Sequence[str]]:
         if not self.manifests.has_namesakes or EVERYTHING in self.together:
             return ()
-        found: dict[str, dict[str, list[Workload]]] = {}
+        paths_by_folder: dict[str, dict[str, list[Workload]]] = {}
         for workload in self.manifests.workloads:
             for parent, path in self.steps(workload):
-                found.setdefault(parent, {}).setdefault(path, []).append(workload)
-        return [group for inside in found.values() if len(inside) > 1 for group in _grouped(inside)]
+                paths_by_folder.setdefault(parent, {}).setdefault(path, []).append(workload)
+        return [group for inside in paths_by_folder.values() if len(inside) > 1 for group in _grouped(inside)]
 
     def steps(self, item: Any) -> Iterator[tuple[str, str]]:
         """Yield (folder, path in it) for the file of an object and for each folder above it, the innermost first."""
@@ -63,12 +63,12 @@ class Alternatives(Struct, frozen=True, dict=True):
     @cached_property
     def _named(self) -> Collection[str]:
         """The paths that a target names, and the folders above them."""
-        found: set[str] = set()
+        folders: set[str] = set()
         for path in map(os.path.normpath, self.together):
-            while path not in found:
-                found.add(path)
+            while path not in folders:
+                folders.add(path)
                 path = os.path.dirname(path)
-        return found
+        return folders
 
     @cached_property
     def older(self) -> Mapping[str, str]:
@@ -93,7 +93,7 @@ class Alternatives(Struct, frozen=True, dict=True):
         more = len(self.groups) - SHOWN
         listed = f"{named}{';' * (more > 0)}{and_more(more, 'group')}"
         environments = (set(map(_environment, group)) - {""} for group in self.groups)
-        is_hinted = any(len(found) > 1 for found in environments)
+        is_hinted = any(len(names) > 1 for names in environments)
         hint = ". [[targets]] in kubesched.toml give each environment its own cluster" if is_hinted else ""
         return f"judged apart, because they define the same workloads: {listed}{hint}"
 
@@ -130,9 +130,9 @@ def _older(group: Sequence[str]) -> Iterator[tuple[str, str]]:
         if version := re.search(_RELEASE, name):
             rest = name[: version.start()], name[version.end() :]
             releases.setdefault(rest, {})[tuple(map(int, version[1].split(".")))] = path
-    for found in releases.values():
-        newest = max(found)
-        yield from ((path, found[newest]) for number, path in found.items() if number != newest)
+    for versions in releases.values():
+        newest = max(versions)
+        yield from ((path, versions[newest]) for number, path in versions.items() if number != newest)
 
 
 def _grouped(inside: Mapping[str, Sequence[Workload]]) -> Iterator[Sequence[str]]:
@@ -170,8 +170,8 @@ def _alike(defined: Mapping[str, Mapping[Any, Workload]], environments: bool = F
 def _is_like(path: str, leader: str, number: int, defined: Mapping[str, Sized], environments: bool) -> bool:
     """Return whether two paths with ``number`` common objects are alternatives: half of them, or two environments."""
     sizes = (len(defined[path]), len(defined[leader]))
-    one, other = _environment(path), _environment(leader)
-    if one and other and one != other:
+    environment, other = _environment(path), _environment(leader)
+    if environment and other and environment != other:
         return 2 * number >= min(sizes)
     return not environments and 2 * number >= max(sizes)
 
@@ -179,10 +179,10 @@ def _is_like(path: str, leader: str, number: int, defined: Mapping[str, Sized], 
 def _environment(path: str) -> str:
     """Return the environment that a path is named after: ``prod`` for ``prod-eu-2``, nothing for ``dev-portal``."""
     name = re.sub(_ENDING, "", os.path.basename(path).lower())
-    found = environment_in(name)
-    others = name.replace(found, "", 1)
+    environment = environment_in(name)
+    others = name.replace(environment, "", 1)
     is_application = re.fullmatch(_OF_PEOPLE, os.path.basename(os.path.dirname(path)).lower())
-    return found if found and re.fullmatch(_PLACE, others) and not is_application else ""
+    return environment if environment and re.fullmatch(_PLACE, others) and not is_application else ""
 
 
 _PLACE = r"(?:[-_.]|\d|(?<![a-z])(?:[a-z]{1,3}|apac|emea|asia|europe|(?:north|south|east|west|central)+)(?![a-z]))*"

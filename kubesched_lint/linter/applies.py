@@ -41,20 +41,20 @@ class WorkloadsByFeature:
         """Return the workloads with the kinds and features of a rule; an own rule reads what is written."""
         configured = bool(scenario.objects.schedulers) and rule.code is None
         key = (rule.kinds, rule.features, configured)
-        found = self._found.get(key)
-        if found is None:
+        workloads = self._found.get(key)
+        if workloads is None:
             if configured not in self._having:
                 self._having[configured] = self._having_added(scenario)
-            found = self._found[key] = rule.among(self._workloads, self._having[configured])
-        return found
+            workloads = self._found[key] = rule.among(self._workloads, self._having[configured])
+        return workloads
 
     def members(self, rule: Rule, scenario: Scenario) -> Sequence[Member]:
         """Return these workloads in a scenario; a rule asks each of thousands once, so that finding them counts."""
-        found = self.of(rule, scenario)
+        workloads = self.of(rule, scenario)
         known = _members_of(scenario)
-        if found not in known:
-            known[found] = tuple(map(scenario.member, found))
-        return known[found]
+        if workloads not in known:
+            known[workloads] = tuple(map(scenario.member, workloads))
+        return known[workloads]
 
     def _having_added(self, scenario: Scenario) -> dict[str, Sequence[Workload]]:
         """Return the workloads with the features that a profile may add to their pods."""
@@ -72,17 +72,17 @@ def rests_on_nodes(rule: Rule) -> bool:
     return "nodes" in rule.needs or "nodes" in rule.uses
 
 
-def is_left_out(rule: Rule, it: Member, hazard: Hazard, unreported: dict[str, set[object]]) -> bool:
+def is_left_out(rule: Rule, member: Member, hazard: Hazard, unreported: dict[str, set[object]]) -> bool:
     """Whether nobody needs to hear of a hazard; ``unreported`` counts those that rest on a disabled filter."""
-    if is_past_scheduler(rule, it.workload, hazard) or concerns_nobody(rule, it, hazard):
+    if is_past_scheduler(rule, member.workload, hazard) or concerns_nobody(rule, member, hazard):
         return True
-    if not it.scenario.objects.schedulers:
+    if not member.scenario.objects.schedulers:
         return False
     from kubesched_lint.linter.configured import disabled_filter, is_about_text
 
-    filters = disabled_filter(rule, it, hazard)
+    filters = disabled_filter(rule, member, hazard)
     if filters:
-        unreported.setdefault(f"about {filters}", set()).add((rule.slug, it.workload, hazard.at))
+        unreported.setdefault(f"about {filters}", set()).add((rule.slug, member.workload, hazard.at))
     return bool(filters) or is_about_text(rule, hazard)
 
 
@@ -111,17 +111,17 @@ def argues_of_pods(rule: Rule, judged: RuleResult) -> bool:
     return rule.family not in _OF_OBJECTS and judged.finding.evidence.kind in ("proof", "witness")
 
 
-def concerns_nobody(rule: Rule, it: Member, hazard: Hazard) -> bool:
+def concerns_nobody(rule: Rule, member: Member, hazard: Hazard) -> bool:
     """Whether a hazard is about pods of a workload that wants no pods."""
-    if rule.family in _OF_OBJECTS or hazard.victim not in (None, it.workload.ref):
+    if rule.family in _OF_OBJECTS or hazard.victim not in (None, member.workload.ref):
         return False
-    if it.workload.kind == "DaemonSet":
-        return hazard.evidence.kind in ("proof", "witness") and _has_no_target(it)
+    if member.workload.kind == "DaemonSet":
+        return hazard.evidence.kind in ("proof", "witness") and _has_no_target(member)
     argues = hazard.evidence.kind in ("proof", "witness") or 0 in (
         hazard.values.get("pods"),
         hazard.values.get("replicas"),
     )
-    return argues and not it.replicas
+    return argues and not member.replicas
 
 
 def _has_no_target(it: Member) -> bool:
@@ -131,14 +131,14 @@ def _has_no_target(it: Member) -> bool:
     return not pods_wanted(it)
 
 
-def stands_already(rule: Rule, it: Member, hazard: Hazard) -> bool:
+def stands_already(rule: Rule, member: Member, hazard: Hazard) -> bool:
     """Whether a proof about a first deploy is about a workload whose pods already run and may stay."""
-    if it.scenario.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
+    if member.scenario.cluster is None or rule.family in _OF_OBJECTS or hazard.evidence.event != "deploy":
         return False
-    running = it.running_pods
+    running = member.running_pods
     if not running:
         return False
-    return stays(it, running)
+    return stays(member, running)
 
 
 def lacking(rule: Rule, scenario: Scenario) -> str:

@@ -37,25 +37,25 @@ def with_configuration(judged: RuleResult, scenario: Scenario) -> RuleResult:
         return replace(judged, finding=replace(judged.finding, related=(*judged.finding.related, *related)))
     if not is_added(judged.hazard.at):
         return judged
-    it = scenario.member(judged.workload)
-    what, path = added_at(it.pod, judged.hazard.at)
+    member = scenario.member(judged.workload)
+    what, path = added_at(member.pod, judged.hazard.at)
     finding, evidence = judged.finding, judged.finding.evidence
-    related = tuple(_related(profile_of(it.pod), what, path))
-    where = f"{related[0].location.path}:{related[0].location.span.line}" if related else profile_of(it.pod).origin
+    related = tuple(_related(profile_of(member.pod), what, path))
+    where = f"{related[0].location.path}:{related[0].location.span.line}" if related else profile_of(member.pod).origin
     changed = replace(
         finding,
-        location=_location(judged, it) or finding.location,
+        location=_location(judged, member) or finding.location,
         help=f"{finding.help} ({where} adds the {what}; {_INSTEAD[what]})",
         related=(*related, *finding.related),
         cause=where,
-        evidence=replace(evidence, assumes=(*evidence.assumes, *service_premises(it))),
+        evidence=replace(evidence, assumes=(*evidence.assumes, *service_premises(member))),
     )
     return replace(judged, finding=changed)
 
 
-def _location(judged: RuleResult, it: Member) -> Location | None:
+def _location(judged: RuleResult, member: Member) -> Location | None:
     """Return the place of the pod spec if nothing that is written in it takes part."""
-    path = it.pod.path
+    path = member.pod.path
     is_bare = is_added(judged.hazard.at[len(path) : len(path) + 1])
     return location_of(judged.source, path, key=True) if is_bare else None
 
@@ -70,12 +70,12 @@ def _related_of_set(judged: RuleResult, scenario: Scenario) -> Iterator[Related]
     """Yield the places of what profiles add to the pods of a finding about several workloads, if its text names it."""
     finding, hazard = judged.finding, judged.hazard
     text, refs = f"{finding.message} {finding.evidence.text}", {finding.object, *hazard.together}
-    found = {}
+    added = {}
     for workload in scenario.manifests.workloads:
         if workload.ref in refs:
             pod = scenario.member(workload).pod
-            found.update({(profile_of(pod), path): (pod, what) for what, path in _added_and_named(pod, text)})
-    for (_, path), (pod, what) in found.items():
+            added.update({(profile_of(pod), path): (pod, what) for what, path in _added_and_named(pod, text)})
+    for (_, path), (pod, what) in added.items():
         yield from _related(profile_of(pod), what, path)
 
 
@@ -123,21 +123,21 @@ _FILTER_AT = {
 """Field of a pod spec, or what a profile adds to it → the filter that reads what it requires."""
 
 
-def disabled_filter(rule: Rule, it: Member, hazard: Hazard) -> str:
+def disabled_filter(rule: Rule, member: Member, hazard: Hazard) -> str:
     """Return which disabled filter a hazard rests on, with the place of its profile; empty if it rests on none."""
-    it = _victim(it, hazard)
-    profile = profile_of(it.pod)
-    missing = [name for name in dict.fromkeys(_filters_behind(rule, it, hazard)) if name not in profile.filters]
+    victim = _victim(member, hazard)
+    profile = profile_of(victim.pod)
+    missing = [name for name in dict.fromkeys(_filters_behind(rule, victim, hazard)) if name not in profile.filters]
     if not missing:
         return ""
     return f"{joined(missing)}, which the profile {profile.name} disables ({profile.origin})"
 
 
-def _filters_behind(rule: Rule, it: Member, hazard: Hazard) -> Iterator[str]:
+def _filters_behind(rule: Rule, member: Member, hazard: Hazard) -> Iterator[str]:
     """Yield the filters without any of which a hazard is none."""
     kind, at = hazard.evidence.kind, [_FILTER_AT[step] for step in hazard.at if step in _FILTER_AT][:1]
     if kind == "pattern":
-        yield from at if "nodes" in rule.needs and not _is_soft(hazard, it) else ()
+        yield from at if "nodes" in rule.needs and not _is_soft(hazard, member) else ()
     if kind not in ("proof", "witness"):
         return
     yield from at
@@ -146,13 +146,13 @@ def _filters_behind(rule: Rule, it: Member, hazard: Hazard) -> Iterator[str]:
     if kind == "proof" or rule.family != "resources":  # deploy-leaves-pending runs the filters
         yield from _FILTERS_OF.get(rule.family, ())
     looked_at = {_FILTER_OF.get(feature, "") for feature in rule.features}
-    if "" not in looked_at and looked_at.isdisjoint(profile_of(it.pod).filters):
+    if "" not in looked_at and looked_at.isdisjoint(profile_of(member.pod).filters):
         yield from sorted(looked_at)
 
 
-def _is_soft(hazard: Hazard, it: Member) -> bool:
+def _is_soft(hazard: Hazard, member: Member) -> bool:
     """Return whether a hazard is about a term that only scores."""
-    soft = (constraint.path for constraint in it.pod.spread if not constraint.is_hard)
+    soft = (constraint.path for constraint in member.pod.spread if not constraint.is_hard)
     return any(hazard.at[: len(path)] == path for path in soft) or any(
         str(step).startswith("preferred") for step in hazard.at
     )

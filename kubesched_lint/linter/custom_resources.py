@@ -67,32 +67,32 @@ def charted(
     refused = set[str]()
     if kinds.charts is not None:
         made, problem = _rendered(releases, kinds.charts)
-    for number, one in enumerate(releases):
-        its = made.get(number)
-        defaults = _defaults(one, kinds) if its is not None and its.text else ()
-        release, found = read_release(one, its, kinds.is_read, defaults)
-        if its is not None and its.is_refused and its.why not in refused:
-            refused.add(its.why)
-            where = one.document.location(("spec", "chart"))
-            problem = problem or InputError(where.path, its.why, where.span.line, where.span.column)
-        yield Installed(one.document, release, found, problem)
+    for number, release_object in enumerate(releases):
+        rendered = made.get(number)
+        defaults = _defaults(release_object, kinds) if rendered is not None and rendered.text else ()
+        release, installed = read_release(release_object, rendered, kinds.is_read, defaults)
+        if rendered is not None and rendered.is_refused and rendered.why not in refused:
+            refused.add(rendered.why)
+            where = release_object.document.location(("spec", "chart"))
+            problem = problem or InputError(where.path, rendered.why, where.span.line, where.span.column)
+        yield Installed(release_object.document, release, installed, problem)
         problem = None
 
 
 def _rendered(releases: Sequence[ReleaseObject], charts: Charts) -> tuple[Mapping[int, Made], InputError | None]:
     """Return what Helm makes of the releases, by their numbers, and why it makes nothing."""
-    asked = {number: one.asked for number, one in enumerate(releases)}
-    known = {number: one for number, one in asked.items() if isinstance(one, Asked)}
-    others = {number: Made(why=one) for number, one in asked.items() if isinstance(one, str)}
+    asked = {number: release.asked for number, release in enumerate(releases)}
+    known = {number: request for number, request in asked.items() if isinstance(request, Asked)}
+    others = {number: Made(why=request) for number, request in asked.items() if isinstance(request, str)}
     try:
         return {**others, **dict(zip(known, charts.made(list(known.values())), strict=True))}, None
     except (LockError, NoHelmError) as error:
         return others, InputError(charts.lock, str(error))
 
 
-def _defaults(one: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
-    found = one.pinned
-    if kinds.charts is None or isinstance(found, str):
+def _defaults(release: ReleaseObject, kinds: Kinds) -> Sequence[DefaultValues]:
+    pinned = release.pinned
+    if kinds.charts is None or isinstance(pinned, str):
         return ()
-    locked = kinds.charts.locked().get(found)
-    return default_values(kinds.charts.folder, locked.sha256, one.files) if locked else ()
+    locked = kinds.charts.locked().get(pinned)
+    return default_values(kinds.charts.folder, locked.sha256, release.files) if locked else ()

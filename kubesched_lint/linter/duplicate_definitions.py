@@ -71,7 +71,7 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
     @cached_property
     def _alike(self) -> ByIdentity[Any, Itself[Any]]:
         """Return a definition → the first equal definition."""
-        found: ByIdentity[Any, Itself[Any]] = ByIdentity()
+        first_equal: ByIdentity[Any, Itself[Any]] = ByIdentity()
         for items in self.groups.values():
             first: dict[str, list[Any]] = {}
             for item in items:
@@ -79,8 +79,8 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
                 other = next((other for other in alike if not _differ((other, item))), item)
                 if other is item:
                     alike.append(item)
-                found[item] = Itself(other)
-        return found
+                first_equal[item] = Itself(other)
+        return first_equal
 
     @cached_property
     def _sets(self) -> dict[frozenset[object], Inventory]:
@@ -116,8 +116,8 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
 
     def chosen(self, source: Source) -> tuple[Inventory, tuple[str, ...]]:
         """(set, notes) for a question about the whole set: one definition of each object, as seen from ``source``."""
-        found = self._chosen(source, last=True)
-        kept = {Itself(item) for _, items in found.lists() for item in items}
+        inventory = self._chosen(source, last=True)
+        kept = {Itself(item) for _, items in inventory.lists() for item in items}
         differing = [items for items in self.groups.values() if _differ(items)]
         notes = [_taken(items, kept) for items in differing[:SHOWN]]
         if len(differing) > SHOWN:
@@ -127,7 +127,7 @@ class DuplicateDefinitions(Struct, frozen=True, dict=True):
         if mismatched:
             named = ", ".join(f"{s.namespace}/{s.name}" for s in mismatched[:SHOWN])
             notes.append(f"not used: autoscalers of other definitions: {named}")
-        return found, tuple(notes)
+        return inventory, tuple(notes)
 
     @cached_property
     def last(self) -> Source | None:
@@ -167,10 +167,10 @@ def _nearest(items: Sequence[Any], source: Source | None, last: bool) -> Any:
     """The definition that is ``source``, else one in its file, else one with the longest common path of folders."""
     if source is None:
         return items[-1 if last else 0]
-    found = _nearest_ones(items, source)
+    nearest = _nearest_ones(items, source)
     # In one file the later definition replaces the earlier one; in two files either may be meant.
-    where = found[-1 if last else 0].source.path
-    return next(item for item in reversed(found) if item.source.path == where)
+    where = nearest[-1 if last else 0].source.path
+    return next(item for item in reversed(nearest) if item.source.path == where)
 
 
 def _nearest_ones(items: Sequence[Any], source: Source | None) -> Sequence[Any]:
@@ -182,16 +182,16 @@ def _nearest_ones(items: Sequence[Any], source: Source | None) -> Sequence[Any]:
     return [item for item, closeness in zip(items, near, strict=True) if closeness == best]
 
 
-def _nearness(one: Source | None, other: Source) -> tuple[int, int, int]:
-    if one is None:
+def _nearness(source: Source | None, other: Source) -> tuple[int, int, int]:
+    if source is None:
         return (0, 0, 0)
-    ours, theirs = one.path.split("/")[:-1], other.path.split("/")[:-1]
+    ours, theirs = source.path.split("/")[:-1], other.path.split("/")[:-1]
     common = 0
     for mine, yours in zip(ours, theirs, strict=False):
         if mine != yours:
             break
         common += 1
-    return (int(one is other) * 2 + int(one.path == other.path), common, -len(ours))
+    return (int(source is other) * 2 + int(source.path == other.path), common, -len(ours))
 
 
 def _written(items: Sequence[Any]) -> Sequence[Any]:

@@ -55,10 +55,10 @@ class Environments(Struct, frozen=True):
     @property
     def names(self) -> tuple[str, ...]:
         """The names, none if there is one environment without a name."""
-        return tuple(one.name for one in self.each if one.name)
+        return tuple(environment.name for environment in self.each if environment.name)
 
     def named(self, name: str) -> Environment | None:
-        return next((one for one in self.each if one.name == name), None)
+        return next((environment for environment in self.each if environment.name == name), None)
 
 
 def environments_of(
@@ -85,8 +85,8 @@ def environments_of(
     if left:
         more = f"{many(len(left), 'more environment')} ({first_few(left)})"
         notes.append(f"not judged: {more}; --env names those to judge")
-    found = [_of(v, name, [*_current(v, alternatives)]) for v, name in chosen[:MOST_ENVIRONMENTS]]
-    return Environments(found, tuple(notes), alternatives.groups)
+    environments = [_of(v, name, [*_current(v, alternatives)]) for v, name in chosen[:MOST_ENVIRONMENTS]]
+    return Environments(environments, tuple(notes), alternatives.groups)
 
 
 def shared_part(manifests: Inventory, groups: Sequence[Sequence[str]], together: Collection[str] = ()) -> Environment:
@@ -118,17 +118,17 @@ def once_each(
 
     ``by`` returns what two things have to share to be equal; by default the things themselves are compared.
     """
-    found: dict[object, tuple[T, list[str]]] = {}
-    for where, thing in told:
-        found.setdefault(thing if by is None else by(thing), (thing, []))[1].extend(where)
-    yield from ((thing, unless_all(where, names)) for thing, where in found.values())
+    told_by_key: dict[object, tuple[T, list[str]]] = {}
+    for where, told_once in told:
+        told_by_key.setdefault(told_once if by is None else by(told_once), (told_once, []))[1].extend(where)
+    yield from ((told_once, unless_all(where, names)) for told_once, where in told_by_key.values())
 
 
 def named_once(
     told: Iterable[tuple[Sequence[str], Named]], names: Sequence[str], by: Callable[[Named], Hashable] | None = None
 ) -> tuple[Named, ...]:
     """Return equal things once, as ``once_each`` does, each with its ``environments``."""
-    return tuple(replace(thing, environments=where) for thing, where in once_each(told, names, by))
+    return tuple(replace(told_once, environments=where) for told_once, where in once_each(told, names, by))
 
 
 def said_once(told: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, ...]:

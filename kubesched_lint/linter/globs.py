@@ -12,7 +12,7 @@ from kubesched_lint.sources.manifests.document import RENDERED
 
 
 class Globs(Struct, frozen=True, dict=True):
-    """Patterns; ``base`` is the folder of their file, ``here`` the folder that relative paths start from.
+    """Patterns; ``base`` is the folder of their file, ``current_folder`` the folder that relative paths start from.
 
     Both are absolute. A pattern without a slash matches file and folder names at any depth; ``**`` matches any number
     of folders. A pattern that matches a folder matches everything in it.
@@ -20,14 +20,14 @@ class Globs(Struct, frozen=True, dict=True):
 
     patterns: tuple[str, ...] = ()
     base: str = "/"
-    here: str = "/"
+    current_folder: str = "/"
 
     def covers(self, path: str) -> bool:
         """Whether a pattern matches the path, or a folder above it below ``base``."""
         if not self.patterns or path.startswith("<"):  # <stdin>
             return False
         head = self.base.rstrip(os.sep) + os.sep
-        absolute = os.path.normpath(os.path.join(self.here, path.removesuffix(RENDERED)))
+        absolute = os.path.normpath(os.path.join(self.current_folder, path.removesuffix(RENDERED)))
         parts = tuple(absolute[len(head) :].split(os.sep))
         return absolute.startswith(head) and any(matches(pattern, parts) for pattern in self._split)
 
@@ -64,9 +64,9 @@ def matches(pattern: tuple[str, ...], parts: tuple[str, ...], *, is_whole: bool 
 
 def _passing_stars(pattern: tuple[str, ...], reached: set[int]) -> set[int]:
     """``reached`` and the positions after each ``**``, because ``**`` may match no folder."""
-    found = set(reached)
+    positions = set(reached)
     for at in reached:
         while pattern[at] == "**" and at < len(pattern) - 1:
             at += 1
-            found.add(at)
-    return found
+            positions.add(at)
+    return positions

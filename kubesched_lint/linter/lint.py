@@ -98,7 +98,7 @@ def _concluded(
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
         from kubesched_lint.linter.proofs import established
 
-        judged = tuple(established(judged, lambda one: run.scenario_of(one, scenario)))
+        judged = tuple(established(judged, lambda rule_result: run.scenario_of(rule_result, scenario)))
     report = Report(
         reported(judged, manifests.documents),
         tuple(run.skipped),
@@ -218,13 +218,13 @@ class Run:
     def _tested(self, rule: Rule, scenario: Scenario, of_set: ManifestVariant | None) -> Iterator[RuleResult]:
         """The findings of one rule, each adjusted to whether it holds in other scenarios; see ``linter.what_if``."""
         rows = self._transient
-        found: Iterable[RuleResult]
+        tested: Iterable[RuleResult]
         if of_set is None:
-            found = self._judgements(rule, scenario)
+            tested = self._judgements(rule, scenario)
         else:
             scenario, rows = of_set.base(rule, scenario), (*of_set.rows, *rows)
-            found = self._of_each_definition(rule, scenario, of_set)
-        for judged in found:
+            tested = self._of_each_definition(rule, scenario, of_set)
+        for judged in tested:
             left = surviving(judged, scenario, rows, self._again)
             if left is not None:
                 yield left
@@ -299,13 +299,13 @@ class Run:
 
     def current(self, judged: Iterable[RuleResult]) -> Iterator[RuleResult]:
         """Yield the findings that lie in no older release: it is history, and who installs one names it."""
-        for one in judged:
-            newest = self.of_all and self.variants.alternatives.newest_beside(one.finding.location.path)
+        for rule_result in judged:
+            newest = self.of_all and self.variants.alternatives.newest_beside(rule_result.finding.location.path)
             if newest:
                 which = f"in older releases of {newest}; to judge one, name it"
-                self._unreported.setdefault(which, set()).add(identity_of(one))
+                self._unreported.setdefault(which, set()).add(identity_of(rule_result))
             else:
-                yield one
+                yield rule_result
 
     @property
     def environments(self) -> tuple[str, ...]:
@@ -317,13 +317,21 @@ class Run:
             yield from self.variants.notes()
             differing = {key: items for of_set in self.sets if of_set for key, items in of_set.differing.items()}
             yield from note_on(list(differing.values()))
-        yield from (f"not reported: {many(len(found), 'finding')} {which}" for which, found in self._unreported.items())
+        yield from (
+            f"not reported: {many(len(unreported), 'finding')} {which}"
+            for which, unreported in self._unreported.items()
+        )
 
     def _again(self, judged: RuleResult, scenario: Scenario) -> RuleResult | None:
         """The same finding in another scenario; None if its rule does not report it there."""
         like = identity_of(judged)
         return next(
-            (one for one in self._judged_in(judged.rule, judged.workload, scenario) if identity_of(one) == like), None
+            (
+                rule_result
+                for rule_result in self._judged_in(judged.rule, judged.workload, scenario)
+                if identity_of(rule_result) == like
+            ),
+            None,
         )
 
     def _judged_in(self, rule: Rule, workload: Workload | None, scenario: Scenario) -> Sequence[RuleResult]:
@@ -408,8 +416,8 @@ class Run:
         source = hazard.source or (workload.source if workload else None)
         wanted = self.options.severity(rule.slug, source.path if source else "")
         severity = severity_of(rule, hazard, wanted)
-        it = None if workload is None else scenario.member(workload)
-        if wanted is None and must_survive(rule, it, hazard, self.options):
+        member = None if workload is None else scenario.member(workload)
+        if wanted is None and must_survive(rule, member, hazard, self.options):
             severity = Severity.ERROR
         judged = RuleResult(rule, workload, hazard, finding_of(rule, hazard, severity, workload), wanted is not None)
         if scenario.objects.schedulers:

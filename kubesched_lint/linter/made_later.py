@@ -19,7 +19,9 @@ def things_made(error: RuleResult, scenario: Scenario) -> Sequence[MadeLater]:
     """Return what no node has yet, and the pods of an error require."""
     if not rests_on_nodes(error.rule):
         return ()
-    return list(dict.fromkeys(made for it in members_of(error, scenario) for made in made_later(it.pod, scenario)))
+    return list(
+        dict.fromkeys(made for member in members_of(error, scenario) for made in made_later(member.pod, scenario))
+    )
 
 
 def if_not_made(error: RuleResult, scenario: Scenario) -> str:
@@ -34,12 +36,12 @@ def with_things_made(error: RuleResult, scenario: Scenario) -> Sequence[Scenario
     if (
         scenario.cluster is None
         or scenario.pools
-        or any(c.is_hard for it in members_of(error, scenario) for c in it.pod.spread)
+        or any(c.is_hard for member in members_of(error, scenario) for c in member.pod.spread)
     ):
         return ()
     made = things_made(error, scenario)
-    labels = dict(one.label for one in made if one.label is not None)
-    resources = {one.what: _PLENTY for one in made if one.label is None}
+    labels = dict(later.label for later in made if later.label is not None)
+    resources = {later.what: _PLENTY for later in made if later.label is None}
     nodes = tuple(
         replace(
             node,

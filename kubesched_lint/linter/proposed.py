@@ -33,7 +33,7 @@ def is_any_written(findings: Iterable[RuleResult], scenario: Scenario) -> bool:
 
     Only linting again shows whether the finding goes and no other comes: ``--diff`` does.
     """
-    return any(_is_written(one, scenario) for one in findings if one.rule.fix)
+    return any(_is_written(rule_result, scenario) for rule_result in findings if rule_result.rule.fix)
 
 
 def _is_written(judged: RuleResult, scenario: Scenario) -> bool:

@@ -63,19 +63,27 @@ class ManifestSet(Struct, frozen=True):
     @property
     def not_read(self) -> NotRead:
         """What may define objects, or create pods, that we cannot see."""
-        errors = dict.fromkeys(f"{one.path}:{one.line}" if one.line else one.path for one in self.errors)
-        skipped = (f"{one.path}:{one.line}" if one.line else one.path for one in self.skipped)
+        errors = dict.fromkeys(f"{error.path}:{error.line}" if error.line else error.path for error in self.errors)
+        skipped = (f"{document.path}:{document.line}" if document.line else document.path for document in self.skipped)
         unread = tuple(release for release in self.releases if release.why)
-        others = [one for one in self.delivering if not is_release(one.api_version, one.kind)]
-        makers = [f"{one.kind} {one.path}:{one.line}" for one in unread]
-        makers += (f"{one.kind} {one.path}:{one.line}" for one in others)
+        others = [
+            unread_object
+            for unread_object in self.delivering
+            if not is_release(unread_object.api_version, unread_object.kind)
+        ]
+        makers = [f"{unread_object.kind} {unread_object.path}:{unread_object.line}" for unread_object in unread]
+        makers += (f"{unread_object.kind} {unread_object.path}:{unread_object.line}" for unread_object in others)
         return NotRead(tuple(errors), tuple(dict.fromkeys((*makers, *skipped))), unread)
 
     @property
     def delivering(self) -> list[Unread]:
         """What makes objects that are not read; in a set of a GitOps controller, its Applications were followed."""
         followed = ("Application", "ApplicationSet") if self.kinds.reads_named else ()
-        return [one for one in self.unread if _makes_objects(one) and one.kind not in followed]
+        return [
+            unread_object
+            for unread_object in self.unread
+            if _makes_objects(unread_object) and unread_object.kind not in followed
+        ]
 
     @property
     def without_pods(self) -> Iterator[str]:
@@ -134,16 +142,16 @@ _OF_NODES = {
 
 def about_nodes(unread: Iterable[Unread]) -> Iterator[str]:
     """Yield a note for each unread kind that changes what nodes an autoscaler makes."""
-    kinds = {one.kind for one in unread}
+    kinds = {unread_object.kind for unread_object in unread}
     yield from (f"{kind} is not read: {what}" for kind, what in _OF_NODES.items() if kind in kinds)
 
 
 def no_longer_served(unread: Iterable[Unread], version: str) -> Iterator[str]:
     """Yield a note for each unread kind that Kubernetes ``version`` has removed."""
-    found: dict[tuple[str, str], list[Unread]] = {}
-    for one in unread:
-        found.setdefault((one.api_version, one.kind), []).append(one)
-    for (api_version, kind), objects in found.items():
+    by_kind: dict[tuple[str, str], list[Unread]] = {}
+    for unread_object in unread:
+        by_kind.setdefault((unread_object.api_version, unread_object.kind), []).append(unread_object)
+    for (api_version, kind), objects in by_kind.items():
         since = removed_in(api_version, kind, version)
         if since:
             first, more = objects[0], and_more(len(objects) - 1)
@@ -260,11 +268,11 @@ def _is_judged(
 ) -> bool:
     """Record what is refused in a document, and release it; return whether it could be judged."""
     try:
-        found = judge(entry, version)
+        answer = judge(entry, version)
     except Exception:
         return False
-    if found:
-        refused[entry] = found
+    if answer:
+        refused[entry] = answer
     entry.release()
     return True
 
@@ -314,17 +322,17 @@ class _Described:
             objects += made.objects
             unread += made.unread
             whole += made.whole
-            resources += ((places[document], one) for one in made.custom)
+            resources += ((places[document], resource) for resource in made.custom)
             errors += [problem] if problem else []
             if not made.objects and not made.custom:
                 gone[document] = _unread(document)
-        for document, found in derived(resources, documents, self._kinds, self._namespace):
-            if isinstance(found, Unread):
-                gone[document] = found
+        for document, derivation in derived(resources, documents, self._kinds, self._namespace):
+            if isinstance(derivation, Unread):
+                gone[document] = derivation
             else:
-                objects += (("workloads", workload) for workload in found.workloads)
-                objects += (("budgets", budget) for budget in found.budgets)
-        objects.sort(key=lambda one: one[1].order if one[0] == "workloads" else 0)
+                objects += (("workloads", workload) for workload in derivation.workloads)
+                objects += (("budgets", budget) for budget in derivation.budgets)
+        objects.sort(key=lambda entry: entry[1].order if entry[0] == "workloads" else 0)
         documents[:] = [document for document in documents if document not in gone]
         unread += gone.values()
         return tuple(releases), tuple(whole)

@@ -46,9 +46,9 @@ class RuleResult(Struct, frozen=True, eq=False):
     @property
     def source(self) -> Source:
         """The source of the workload, else of the hazard."""
-        found = (self.workload and self.workload.source) or self.hazard.source
-        assert found is not None, f"{self.rule.slug}: a hazard needs a place"
-        return found
+        source = (self.workload and self.workload.source) or self.hazard.source
+        assert source is not None, f"{self.rule.slug}: a hazard needs a place"
+        return source
 
 
 def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity:
@@ -68,16 +68,16 @@ def severity_of(rule: Rule, hazard: Hazard, wanted: Severity | None) -> Severity
     return severity
 
 
-def must_survive(rule: Rule, it: Member | None, hazard: Hazard, options: Options) -> bool:
+def must_survive(rule: Rule, member: Member | None, hazard: Hazard, options: Options) -> bool:
     """Whether the workload must survive the event of a hazard that is proven as it is.
 
     A user asks for it, or the change raises the maximum of its autoscaler: then the change brings the bad end.
     """
     if rule.preview or hazard.severity is not None or hazard.evidence.kind != "proof":
         return False
-    if hazard.evidence.event == "hpa-max" and it is not None and maximum_is_raised(it):
+    if hazard.evidence.event == "hpa-max" and member is not None and maximum_is_raised(member):
         return True
-    asked = () if it is None else asked_to_survive(it.workload)
+    asked = () if member is None else asked_to_survive(member.workload)
     return hazard.evidence.event in (*options.survive, *asked)
 
 
@@ -89,19 +89,21 @@ def if_fixed(verdict: RuleResult, scenario: Scenario) -> RuleResult:
     return replace(verdict, finding=replace(verdict.finding, if_fixed=verdict.rule.severity))
 
 
-def naming_domain(one: RuleResult) -> RuleResult:
+def naming_domain(rule_result: RuleResult) -> RuleResult:
     """Return the finding with the premise that no node comes *in another zone*, if each pod needs a zone of its own.
 
     A node beside those that are there helps only pods that need a node of their own.
     """
-    key = str(one.hazard.values.get("apart", HOSTNAME))
-    premises = one.finding.evidence.assumes
+    key = str(rule_result.hazard.values.get("apart", HOSTNAME))
+    premises = rule_result.finding.evidence.assumes
     if key == HOSTNAME or not any(premise.startswith(NO_MORE_NODES) for premise in premises):
-        return one
+        return rule_result
     word = domain_word(key)
     domain = f"{NO_MORE_NODES} {'with' if word.startswith('value') else 'in'} another {word}"
     told = tuple(premise.replace(NO_MORE_NODES, domain) for premise in premises)
-    return replace(one, finding=replace(one.finding, evidence=replace(one.finding.evidence, assumes=told)))
+    return replace(
+        rule_result, finding=replace(rule_result.finding, evidence=replace(rule_result.finding.evidence, assumes=told))
+    )
 
 
 def identity_of(judged: RuleResult) -> tuple[object, ...]:
@@ -188,7 +190,7 @@ def _related(places: Sequence[Place], default: Source) -> Iterator[Related]:
 def reported(judged: Iterable[RuleResult], documents: Iterable[Document]) -> tuple[Finding, ...]:
     """Return the findings by place, with fingerprints; each names its kustomization if the set renders several."""
     several = len({document.path for document in documents if document.rendering is not None}) > 1
-    findings = (_naming_overlay(one) if several else one.finding for one in judged)
+    findings = (_naming_overlay(rule_result) if several else rule_result.finding for rule_result in judged)
     return tuple(numbered(sorted(findings, key=lambda f: (f.location.path, f.location.span, f.rule))))
 
 
@@ -219,11 +221,11 @@ def _digest(text: str) -> str:
 def without_wrong_types(judged: Iterable[RuleResult], manifests: ManifestSet) -> Iterator[RuleResult]:
     """Yield the findings without those of document rules at a wrong type: ``ManifestSet.errors`` reports these."""
     undecoded: dict[Source | None, tuple[Path, ...]] = dict(manifests.undecoded)
-    for one in judged:
-        wrong = undecoded.get(one.hazard.source, ()) if one.rule.each == "document" else ()
-        at = one.hazard.at
+    for rule_result in judged:
+        wrong = undecoded.get(rule_result.hazard.source, ()) if rule_result.rule.each == "document" else ()
+        at = rule_result.hazard.at
         if not any(path[: len(at)] == at or at[: len(path)] == path for path in wrong):
-            yield one
+            yield rule_result
 
 
 # --- What the API server refuses, it never reads ----------------------------------------------------------------------
@@ -231,9 +233,11 @@ def without_wrong_types(judged: Iterable[RuleResult], manifests: ManifestSet) ->
 
 def without_refused(judged: Iterable[RuleResult], refused: RefusedObjects) -> Iterator[RuleResult]:
     """Yield the findings that no refusal of the API server makes idle: what it refuses, it never reads."""
-    for one in judged:
-        if one.rule.refuses or not any(_rests_on(place, path) for place, path in _refused_beside(one, refused)):
-            yield one
+    for rule_result in judged:
+        if rule_result.rule.refuses or not any(
+            _rests_on(place, path) for place, path in _refused_beside(rule_result, refused)
+        ):
+            yield rule_result
 
 
 def _refused_beside(judged: RuleResult, refused: RefusedObjects) -> Iterator[tuple[Path, Path]]:
@@ -263,14 +267,14 @@ def without_open_text(judged: Iterable[RuleResult]) -> tuple[tuple[RuleResult, .
     """Return the findings that are not at a placeholder, and a skip for each of the others."""
     kept: list[RuleResult] = []
     skips: list[Skip] = []
-    for one in judged:
-        text = _left_open(one)
+    for rule_result in judged:
+        text = _left_open(rule_result)
         if text is None:
-            kept.append(one)
+            kept.append(rule_result)
         else:
-            place = one.finding.location
+            place = rule_result.finding.location
             reason = f"{place.path}:{place.span.line}: {text} is a placeholder, render the template first"
-            skips.append(Skip(one.rule.slug, reason))
+            skips.append(Skip(rule_result.rule.slug, reason))
     return tuple(kept), tuple(dict.fromkeys(skips))
 
 

@@ -49,14 +49,14 @@ class Running(Struct, frozen=True, eq=False):
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Return an empty span without a line, equal to that of the parent if the value is absent."""
         within = path[len(self.template_path) :] if path[: len(self.template_path)] == self.template_path else ()
-        found, absent = self.template, 0
+        node_at, absent = self.template, 0
         for number, step in enumerate(within):
-            inside = isinstance(found, list if isinstance(step, int) else dict)
+            inside = isinstance(node_at, list if isinstance(step, int) else dict)
             try:
-                found = found[step] if inside else None  # type: ignore[index]
+                node_at = node_at[step] if inside else None  # type: ignore[index]
             except LookupError:
-                found = None
-            if found is None:
+                node_at = None
+            if node_at is None:
                 absent = len(within) - number
                 break
         depth = len(path) - absent
@@ -72,15 +72,15 @@ def running_set(cluster: Cluster) -> ManifestSet:
     Storage, devices, classes, nodes and their pools stay objects of the cluster alone.
     """
     live = cluster.inventory
-    found = Inventory(
+    inventory = Inventory(
         workloads=tuple(_as_it_runs(workload, cluster) for workload in live.workloads),
-        autoscalers=tuple(_placed(one, one.ref) for one in live.autoscalers),
-        vertical_autoscalers=tuple(_placed(one, one.ref) for one in live.vertical_autoscalers),
+        autoscalers=tuple(_placed(autoscaler, autoscaler.ref) for autoscaler in live.autoscalers),
+        vertical_autoscalers=tuple(_placed(autoscaler, autoscaler.ref) for autoscaler in live.vertical_autoscalers),
         budgets=tuple(_named(live.budgets, "PodDisruptionBudget")),
         quotas=tuple(_named(live.quotas, "ResourceQuota")),
         pod_groups=tuple(_named(live.pod_groups, "PodGroup")),
     )
-    return ManifestSet(found, skipped=tuple(_not_captured(cluster)))
+    return ManifestSet(inventory, skipped=tuple(_not_captured(cluster)))
 
 
 def _as_it_runs(workload: Workload, cluster: Cluster) -> Workload:
@@ -92,13 +92,15 @@ def _as_it_runs(workload: Workload, cluster: Cluster) -> Workload:
     return replace(workload, source=source, replicas=active or workload.replicas)
 
 
-def _named(found: tuple[T, ...], kind: str) -> Iterator[T]:
-    return (_placed(one, ObjectRef(kind, one.namespace, one.name)) for one in found)
+def _named(objects: tuple[T, ...], kind: str) -> Iterator[T]:
+    return (
+        _placed(named_object, ObjectRef(kind, named_object.namespace, named_object.name)) for named_object in objects
+    )
 
 
-def _placed(one: T, ref: ObjectRef) -> T:
-    source: Source = one.source or Running(ref)
-    return replace(one, source=source)
+def _placed(record: T, ref: ObjectRef) -> T:
+    source: Source = record.source or Running(ref)
+    return replace(record, source=source)
 
 
 def _not_captured(cluster: Cluster) -> Iterator[Skipped]:

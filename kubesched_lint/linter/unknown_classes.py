@@ -29,7 +29,7 @@ def unknown_classes(error: RuleResult, scenario: Scenario) -> Sequence[str]:
     """Return the RuntimeClasses that the pods of an error name and that the cluster file does not tell of."""
     if not rests_on_nodes(error.rule):
         return ()
-    pods = (it.pod for it in members_of(error, scenario))
+    pods = (member.pod for member in members_of(error, scenario))
     return list(dict.fromkeys(pod.runtime_class for pod in pods if not scenario.admission.tells_of_class(pod)))
 
 
@@ -43,7 +43,7 @@ def with_other_classes(error: RuleResult, scenario: Scenario) -> Sequence[Scenar
 
     No scenario if closing nodes may help pods, too: a spread counts only the domains of selected nodes.
     """
-    if any(c.is_hard for it in members_of(error, scenario) if not fits_nowhere(it) for c in it.pod.spread):
+    if any(c.is_hard for member in members_of(error, scenario) if not fits_nowhere(member) for c in member.pod.spread):
         return ()
     return (_with_tolerant_classes(scenario),)
 

@@ -112,12 +112,12 @@ class Variants(Struct, frozen=True, dict=True):
     @cached_property
     def _shared(self) -> Mapping[str, Mapping[object, Sequence[Any]]]:
         """Field → identity → first and last definition, of objects that may serve all variants."""
-        found: dict[str, dict[object, list[Any]]] = {}
+        shared: dict[str, dict[object, list[Any]]] = {}
         for name, items in self.alternatives.manifests.lists():
             for item in items if name not in _COMPETING else ():
-                known = found.setdefault(name, {}).setdefault(identity(item), [])
+                known = shared.setdefault(name, {}).setdefault(identity(item), [])
                 known[1:] = [item]
-        return found
+        return shared
 
     def _unsure(self, manifests: Inventory, paths: Collection[str]) -> Iterator[Autoscaler]:
         if not manifests.autoscalers:

@@ -49,14 +49,14 @@ def annotation_waivers(
         if isinstance(name, str) and name.startswith(ANNOTATION):
             whole = source.span(())
             reason = _reason(value if isinstance(value, str) else "")
-            here = location_of(source, ("metadata", "annotations", name), key=True)
+            place = location_of(source, ("metadata", "annotations", name), key=True)
             slug = name.removeprefix(ANNOTATION)
             rendered = source.path if source.path.endswith(RENDERED) else ""
             yield Waiver(
                 slug,
                 reason.reason,
-                here.path,
-                here.span,
+                place.path,
+                place.span,
                 whole.line,
                 whole.end_line,
                 object=object,
@@ -99,13 +99,13 @@ def apply_waivers(
         by_rule.setdefault(known.get(waiver.rule, ""), []).append(waiver)
     by_rule.pop("", None)
     hits = [[w for w in by_rule.get(f.rule, ()) if _waives(w, f, owner)] for f in findings]
-    used = {waiver for its in hits for waiver in its}
+    used = {waiver for covering in hits for waiver in covering}
     for number, finding in enumerate(findings):
         if not hits[number]:  # a comment after content covers the line below if its own line needs no waiver
-            its = [w for w in by_rule.get(finding.rule, ()) if w not in used and w.is_above(finding.location)]
-            hits[number] = its
-    used.update(waiver for its in hits for waiver in its)
-    return tuple(_suppressed(f, its) for f, its in zip(findings, hits, strict=True)), frozenset(used)
+            covering = [w for w in by_rule.get(finding.rule, ()) if w not in used and w.is_above(finding.location)]
+            hits[number] = covering
+    used.update(waiver for covering in hits for waiver in covering)
+    return tuple(_suppressed(f, covering) for f, covering in zip(findings, hits, strict=True)), frozenset(used)
 
 
 def uses(
@@ -192,25 +192,25 @@ def _comment_waivers(text: str, path: str, first_line: int) -> Iterator[Waiver]:
         r"#[ \t]*kubesched(?:-lint)?:[ \t]*(?P<verb>[\w-]*)[ \t]*(?:\[(?P<slugs>[^\]]*)\])?(?P<reason>.*)"
     )
     for comment in comments_with(MARKER, text):
-        found = directive.search(comment.text)
-        if found and (found["verb"] == "ignore" or found["slugs"] is not None):
-            reason = _reason(found["reason"])
+        match = directive.search(comment.text)
+        if match and (match["verb"] == "ignore" or match["slugs"] is not None):
+            reason = _reason(match["reason"])
             line = comment.line + first_line - 1
             last = comment.last_line + first_line - 1 + comment.is_alone
             below = 0 if comment.is_alone else line + 1
-            for name, offset in _names(found):
+            for name, offset in _names(match):
                 column = comment.column + offset
                 at = Span(line, column, line, column + max(1, len(name)))
                 yield Waiver(name, reason.reason, path, at, line, last, below, until=reason.until, owner=reason.owner)
 
 
-def _names(found: Match[str]) -> Iterator[tuple[str, int]]:
+def _names(match: Match[str]) -> Iterator[tuple[str, int]]:
     """(slug, offset in the comment) of each rule of a directive; one empty slug if it names no rule to ignore."""
-    slugs = found["slugs"] if found["verb"] == "ignore" else None
+    slugs = match["slugs"] if match["verb"] == "ignore" else None
     if not slugs or not slugs.strip(" \t,"):
-        yield "", found.start()
+        yield "", match.start()
         return
-    offset = found.start("slugs")
+    offset = match.start("slugs")
     for part in slugs.split(","):
         if name := part.strip():
             yield name, offset + part.index(name)
@@ -288,7 +288,7 @@ def _block_ends(lines: Sequence[str]) -> list[int]:
 
 def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     """Line (from 0) → column ranges (from 0, end exclusive) of tokens, and of all text after a YAML error."""
-    found: dict[int, list[tuple[int, int]]] = {}
+    ranges: dict[int, list[tuple[int, int]]] = {}
     text = "\n".join(lines)
     if not text.isascii():  # bytes that are not UTF-8 were decoded to lone surrogates
         text = text.encode(errors="replace").decode()
@@ -297,7 +297,7 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
     try:
         depth = 0
         for token in yaml.scan(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-            _hide(found, token)
+            _hide(ranges, token)
             depth += _DEEPER.get(token.__class__.__name__, 0)
             if depth > MOST_DEPTH:  # libyaml needs more time for each deeper bracket
                 raise yaml.MarkedYAMLError(problem_mark=token.start_mark)
@@ -306,11 +306,11 @@ def _hidden(lines: Sequence[str]) -> dict[int, list[tuple[int, int]]]:
         mark = getattr(error, "context_mark", None) or getattr(error, "problem_mark", None)
         first, column = (mark.line, mark.column) if mark else (0, 0)
         for number in range(first, len(lines)):
-            found.setdefault(number, []).append((column if number == first else 0, _END_OF_LINE))
-    return found
+            ranges.setdefault(number, []).append((column if number == first else 0, _END_OF_LINE))
+    return ranges
 
 
-def _hide(found: dict[int, list[tuple[int, int]]], token: yaml.Token) -> None:
+def _hide(ranges: dict[int, list[tuple[int, int]]], token: yaml.Token) -> None:
     start, end = token.start_mark, token.end_mark
     first = start.line
     if getattr(token, "style", None) in ("|", ">"):  # the line of the indicator may have a comment
@@ -318,4 +318,4 @@ def _hide(found: dict[int, list[tuple[int, int]]], token: yaml.Token) -> None:
     for number in range(first, end.line + 1):
         left = start.column if number == start.line else 0
         right = end.column if number == end.line else _END_OF_LINE
-        found.setdefault(number, []).append((left, right))
+        ranges.setdefault(number, []).append((left, right))

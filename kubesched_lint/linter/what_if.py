@@ -45,29 +45,33 @@ _MADE_ANEW = "its pods are made anew; until then the running ones stay"
 
 
 def _confirmed(judged: RuleResult, again: Sequence[RuleResult | None]) -> RuleResult | None:
-    found = _mildest(again)
-    return None if found is None or None in again else _with_premises_of(judged, found)
+    mildest = _mildest(again)
+    return None if mildest is None or None in again else _with_premises_of(judged, mildest)
 
 
 _FINDINGS: Answers[RuleResult] = Answers(assuming, _confirmed, members_of)
 _row = _FINDINGS.unless
 
 
-def _with_premises_of(judged: RuleResult, found: RuleResult) -> RuleResult:
-    """``found``, the finding of another scenario, with the premises that earlier rows added to ``judged``.
+def _with_premises_of(judged: RuleResult, other: RuleResult) -> RuleResult:
+    """``other``, the finding of another scenario, with the premises that earlier rows added to ``judged``.
 
     If it says the same, its help is the one for the scenario in which the user will try it.
     """
-    if (judged.rule, judged.hazard.variant) == (found.rule, found.hazard.variant):
-        found = replace(found, finding=replace(found.finding, help=judged.finding.help))
-    known = (*judged.hazard.evidence.assumes, *found.finding.evidence.assumes)
+    if (judged.rule, judged.hazard.variant) == (other.rule, other.hazard.variant):
+        other = replace(other, finding=replace(other.finding, help=judged.finding.help))
+    known = (*judged.hazard.evidence.assumes, *other.finding.evidence.assumes)
     for added in judged.finding.evidence.assumes:
-        found = found if added in known else assuming(found, added)
-    return found
+        other = other if added in known else assuming(other, added)
+    return other
 
 
 def _mildest(again: Iterable[RuleResult | None]) -> RuleResult | None:
-    return min((one for one in again if one is not None), key=lambda one: one.finding.severity, default=None)
+    return min(
+        (rule_result for rule_result in again if rule_result is not None),
+        key=lambda rule_result: rule_result.finding.severity,
+        default=None,
+    )
 
 
 # -- errors: conditions that no other scenario can represent -----------------------------------------------------------
@@ -85,8 +89,8 @@ def _outside_the_model(error: RuleResult, scenario: Scenario) -> Iterator[str]:
     """Yield what is assumed about the schedulers and the gates of the pods that an error is about."""
     if not rests_on_nodes(error.rule):
         return
-    for it in members_of(error, scenario):
-        pod = it.pod
+    for member in members_of(error, scenario):
+        pod = member.pod
         if waits_for_unknown_scheduler(pod):
             yield f"{pod.scheduler_name} decides as kube-scheduler does"
         yield from outside_the_model(pod)
@@ -164,9 +168,11 @@ def _unknown_to_cards(error: RuleResult, scenario: Scenario) -> Iterator[str]:
 
 def _assumed_of_variables(error: RuleResult, scenario: Scenario) -> Sequence[str]:
     """Return what is assumed about variables that Flux fills in, in the documents that an error is about."""
-    sources = (error.source, *(it.workload.source for it in members_of(error, scenario)))
+    sources = (error.source, *(member.workload.source for member in members_of(error, scenario)))
     filled = (getattr(source, "filled_in", None) for source in sources)
-    return tuple(dict.fromkeys(words for one in filled if one is not None for words in one.assumed))
+    return tuple(
+        dict.fromkeys(words for substitution in filled if substitution is not None for words in substitution.assumed)
+    )
 
 
 OF_ERRORS = (
@@ -359,12 +365,12 @@ class ManifestVariant:
     def _of_definitions(
         self, judged: RuleResult, scenario: Scenario, again: Sequence[RuleResult | None]
     ) -> RuleResult | None:
-        found = _mildest(again)
-        if found is None:
+        mildest = _mildest(again)
+        if mildest is None:
             return None
         if argues_of_pods(judged.rule, judged) and self._duplicates.is_replaced(judged.source):
-            return assuming(found, _REPLACED)
-        return assuming(found, _CHOSEN) if None in again else found
+            return assuming(mildest, _REPLACED)
+        return assuming(mildest, _CHOSEN) if None in again else mildest
 
     def _with_all(self, judged: RuleResult, scenario: Scenario) -> Sequence[Scenario]:
         assert self._beside is not None

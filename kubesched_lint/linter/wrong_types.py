@@ -33,9 +33,9 @@ class Decoded(Struct, frozen=True):
 
 def decoded_anyway(document: Document, first: DecodeError, namespace: str, order: int) -> Decoded:
     """Return the result for a document whose decoding failed with ``first``."""
-    wrong, found = _all_wrong(document, first, namespace, order)
+    wrong, decoded = _all_wrong(document, first, namespace, order)
     if not wrong:
-        return Decoded(object=found)
+        return Decoded(object=decoded)
     places = [(document.span(error.path), error) for error in wrong]
     filled = {error.path: text for span, error in places if (text := _to_fill_in(document, error, span.line))}
     if len(filled) == len(wrong):

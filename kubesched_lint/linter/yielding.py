@@ -21,66 +21,66 @@ def explained(judged: Sequence[RuleResult]) -> Iterator[RuleResult]:
     Alone it may be a warning, because it weighs less than the verdict does: whether running pods stay, for example.
     """
     verdicts: dict[ObjectRef, list[RuleResult]] = {}
-    for one in judged:
-        if one.rule.about == "verdict" and one.finding.severity >= Severity.WARNING:
-            verdicts.setdefault(one.finding.object, []).append(one)
-    for one in judged:
-        about = verdicts.get(one.finding.object, ()) if verdicts and _may_explain(one) else ()
-        explains = (verdict for verdict in about if _explains(one, verdict))
+    for rule_result in judged:
+        if rule_result.rule.about == "verdict" and rule_result.finding.severity >= Severity.WARNING:
+            verdicts.setdefault(rule_result.finding.object, []).append(rule_result)
+    for rule_result in judged:
+        about = verdicts.get(rule_result.finding.object, ()) if verdicts and _may_explain(rule_result) else ()
+        explains = (verdict for verdict in about if _explains(rule_result, verdict))
         verdict = max(explains, key=lambda verdict: verdict.finding.severity, default=None)
-        yield one if verdict is None else _as_severe(one, verdict)
+        yield rule_result if verdict is None else _as_severe(rule_result, verdict)
 
 
-def _may_explain(one: RuleResult) -> bool:
-    rule, finding = one.rule, one.finding
+def _may_explain(rule_result: RuleResult) -> bool:
+    rule, finding = rule_result.rule, rule_result.finding
     is_cause = rule.about == "placement" and not rule.preview and finding.evidence.kind == "proof"
-    return is_cause and finding.severity is Severity.WARNING and not one.is_set
+    return is_cause and finding.severity is Severity.WARNING and not rule_result.is_set
 
 
-def _explains(one: RuleResult, verdict: RuleResult) -> bool:
+def _explains(rule_result: RuleResult, verdict: RuleResult) -> bool:
     """Whether a verdict leaves at least as many pods missing, or has the same answer of the API server as its reason.
 
     What an endless rollout leaves missing for good is missing after any deploy: it creates the pods once more.
     """
-    if one.hazard.together and not set(verdict.hazard.together) <= set(one.hazard.together):
+    if rule_result.hazard.together and not set(verdict.hazard.together) <= set(rule_result.hazard.together):
         return False
-    if _is_of_today(one) and not _is_of_today(verdict):
+    if _is_of_today(rule_result) and not _is_of_today(verdict):
         return False  # it counts fewer nodes than the verdict
-    event, pending = one.finding.evidence.event, one.hazard.values.get("pending")
-    missing, its = verdict.hazard.values["missing"], verdict.finding.evidence.event
-    is_before = (event, its) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
-    if verdict.hazard.values["because"] == one.finding.evidence.text:
-        return is_before or its == event
+    event, pending = rule_result.finding.evidence.event, rule_result.hazard.values.get("pending")
+    missing, verdict_event = verdict.hazard.values["missing"], verdict.finding.evidence.event
+    is_before = (event, verdict_event) == ("deploy", "rollout") and verdict.finding.severity is Severity.ERROR
+    if verdict.hazard.values["because"] == rule_result.finding.evidence.text:
+        return is_before or verdict_event == event
     assert isinstance(missing, int)
     if not isinstance(pending, int):
         return False
-    return pending <= max(missing, 1) if its == event else is_before and 0 < pending <= missing
+    return pending <= max(missing, 1) if verdict_event == event else is_before and 0 < pending <= missing
 
 
-def _is_of_today(one: RuleResult) -> bool:
+def _is_of_today(rule_result: RuleResult) -> bool:
     """Whether a finding rests on transient states of nodes."""
-    return any(premise.startswith(STATES_LAST) for premise in one.finding.evidence.assumes)
+    return any(premise.startswith(STATES_LAST) for premise in rule_result.finding.evidence.assumes)
 
 
-def _as_severe(one: RuleResult, verdict: RuleResult) -> RuleResult:
+def _as_severe(rule_result: RuleResult, verdict: RuleResult) -> RuleResult:
     """Return the finding with the verdict's premises, and as an error if the verdict and its card allow that.
 
     The error is about the verdict's event: a quota of the same set may come too late for the deploy, and stop the next
     rollout for sure.
     """
     told = verdict.finding.evidence.assumes
-    evidence = replace(one.hazard.evidence, assumes=told)
-    if verdict.finding.severity is not Severity.ERROR or one.rule.severity is not Severity.ERROR:
-        own = one.finding.evidence.assumes
+    evidence = replace(rule_result.hazard.evidence, assumes=told)
+    if verdict.finding.severity is not Severity.ERROR or rule_result.rule.severity is not Severity.ERROR:
+        own = rule_result.finding.evidence.assumes
         both = (*(premise for premise in told if premise not in own), *own)
-        return replace(one, finding=replace(one.finding, evidence=replace(evidence, assumes=both)))
+        return replace(rule_result, finding=replace(rule_result.finding, evidence=replace(evidence, assumes=both)))
     evidence = replace(evidence, event=verdict.finding.evidence.event)
-    finding = replace(one.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
-    return replace(one, finding=finding)
+    finding = replace(rule_result.finding, severity=Severity.ERROR, evidence=evidence, if_fixed=None, if_complete=None)
+    return replace(rule_result, finding=finding)
 
 
 def without_yielding(
-    judged: Sequence[RuleResult], home: Callable[[RuleResult], object] = lambda one: None
+    judged: Sequence[RuleResult], home: Callable[[RuleResult], object] = lambda rule_result: None
 ) -> Iterator[RuleResult]:
     """Yield the findings that no better one explains; the better ones list them in ``also``.
 
@@ -92,14 +92,18 @@ def without_yielding(
     """
     explains, tells = _explanations(judged, home)
     parts: dict[RuleResult, list[Finding]] = {}
-    for one in judged:
-        if one in explains and one.rule.about != "verdict":  # the same once more, in other words
-            parts.setdefault(_last(one, explains), []).append(one.finding)
-    for one in judged:
-        if one not in explains:
-            also = tuple(parts.get(one, ()))
-            told_by = _last(tells[one], explains).rule.slug if one in tells else ""
-            yield replace(one, finding=replace(one.finding, also=also, told_by=told_by)) if also or told_by else one
+    for rule_result in judged:
+        if rule_result in explains and rule_result.rule.about != "verdict":  # the same once more, in other words
+            parts.setdefault(_last(rule_result, explains), []).append(rule_result.finding)
+    for rule_result in judged:
+        if rule_result not in explains:
+            also = tuple(parts.get(rule_result, ()))
+            told_by = _last(tells[rule_result], explains).rule.slug if rule_result in tells else ""
+            yield (
+                replace(rule_result, finding=replace(rule_result.finding, also=also, told_by=told_by))
+                if also or told_by
+                else rule_result
+            )
 
 
 def not_ignored(judged: Iterable[RuleResult], options: Options) -> Iterator[RuleResult]:
@@ -110,15 +114,18 @@ def not_ignored(judged: Iterable[RuleResult], options: Options) -> Iterator[Rule
     if not options.overrides:
         yield from judged
         return
-    found = [(one, options.ignores(one.rule.slug, one.finding.location.path)) for one in judged]
+    with_ignored = [
+        (rule_result, options.ignores(rule_result.rule.slug, rule_result.finding.location.path))
+        for rule_result in judged
+    ]
     ignored: dict[ObjectRef, list[RuleResult]] = {}
-    for one, is_ignored in found:
-        if is_ignored and one.rule.about == "placement":
-            ignored.setdefault(one.finding.object, []).append(one)
-    for one, is_ignored in found:
-        causes = ignored.get(one.finding.object, ()) if one.rule.about == "verdict" else ()
-        if not is_ignored and not any(_tells_of(one, cause) for cause in causes):
-            yield one
+    for rule_result, is_ignored in with_ignored:
+        if is_ignored and rule_result.rule.about == "placement":
+            ignored.setdefault(rule_result.finding.object, []).append(rule_result)
+    for rule_result, is_ignored in with_ignored:
+        causes = ignored.get(rule_result.finding.object, ()) if rule_result.rule.about == "verdict" else ()
+        if not is_ignored and not any(_tells_of(rule_result, cause) for cause in causes):
+            yield rule_result
 
 
 _Explanations = Mapping[RuleResult, RuleResult]
@@ -135,19 +142,19 @@ class _Findings:
         self._numbered: dict[tuple[str, object], list[tuple[int, RuleResult]]] = {}
         """A set, or a source → the findings with it."""
 
-    def add(self, one: RuleResult) -> None:
-        self._all.append(one)
+    def add(self, rule_result: RuleResult) -> None:
+        self._all.append(rule_result)
 
-    def meeting(self, one: RuleResult, home: Callable[[RuleResult], object]) -> Iterable[RuleResult]:
+    def meeting(self, rule_result: RuleResult, home: Callable[[RuleResult], object]) -> Iterable[RuleResult]:
         """Return those of the same set or source, in their order."""
-        own = home(one)
+        own = home(rule_result)
         if not self._numbered:
             for number, other in enumerate(self._all):
                 for key in (("set", home(other)), ("source", other.source)):
                     self._numbered.setdefault(key, []).append((number, other))
-        found = dict(self._numbered.get(("set", own), ()))
-        found.update(self._numbered.get(("source", one.source), ()))
-        return [found[number] for number in sorted(found)]
+        meeting = dict(self._numbered.get(("set", own), ()))
+        meeting.update(self._numbered.get(("source", rule_result.source), ()))
+        return [meeting[number] for number in sorted(meeting)]
 
 
 _ByRule = Mapping[tuple[str, ObjectRef], _Findings]
@@ -159,21 +166,25 @@ def _explanations(
     """Return the findings that a better one explains, and those of stable rules that only one in preview explains."""
     about: dict[tuple[str, ObjectRef], _Findings] = {}
     counting: dict[tuple[str, ObjectRef], _Findings] = {}
-    for one in judged:
-        about.setdefault((one.rule.slug, one.finding.object), _Findings()).add(one)
-        for ref in dict.fromkeys(one.hazard.together):
-            if ref != one.finding.object:
-                counting.setdefault((one.rule.slug, ref), _Findings()).add(one)
+    for rule_result in judged:
+        about.setdefault((rule_result.rule.slug, rule_result.finding.object), _Findings()).add(rule_result)
+        for ref in dict.fromkeys(rule_result.hazard.together):
+            if ref != rule_result.finding.object:
+                counting.setdefault((rule_result.rule.slug, ref), _Findings()).add(rule_result)
     explains: dict[RuleResult, RuleResult] = {}
     tells: dict[RuleResult, RuleResult] = {}
     slugs = _explaining(judged)
-    for one in judged:
-        found = [other for other in _better(one, slugs, about, counting, home) if _last(other, explains) is not one]
-        best = next((other for other in found if one.rule.preview or not other.rule.preview), None)
+    for rule_result in judged:
+        better = [
+            other
+            for other in _better(rule_result, slugs, about, counting, home)
+            if _last(other, explains) is not rule_result
+        ]
+        best = next((other for other in better if rule_result.rule.preview or not other.rule.preview), None)
         if best is not None:
-            explains[one] = best
-        elif found:
-            tells[one] = found[0]
+            explains[rule_result] = best
+        elif better:
+            tells[rule_result] = better[0]
     return explains, tells
 
 
@@ -195,7 +206,7 @@ class _Explaining(Struct, frozen=True):
 
 
 def _explaining(judged: Iterable[RuleResult]) -> _Explaining:
-    rules = {one.rule.slug: one.rule for one in judged}.values()
+    rules = {rule_result.rule.slug: rule_result.rule for rule_result in judged}.values()
     return _Explaining(
         tuple(rule.slug for rule in rules if rule.about == "placement" and not rule.preview),
         tuple(rule.slug for rule in rules if rule.about == "verdict"),
@@ -206,52 +217,52 @@ _CAUSED_BY = {"rollout": ("deploy",), "hpa-max": ("deploy", "rollout"), "scale-d
 """Event → the events that a bad end of it follows from: what stays Pending at first is Pending in a rollout, too."""
 
 
-def _tells_of(one: RuleResult, other: RuleResult) -> bool:
+def _tells_of(rule_result: RuleResult, other: RuleResult) -> bool:
     """Whether another finding explains a verdict: it is about a bad end of the same event, or of one before it.
 
     Only a proof explains an error; a warning may say what lacks for a proof.
     """
-    event, its = one.finding.evidence.event, other.finding.evidence
-    is_as_sure = its.kind == "proof" or one.finding.severity is not Severity.ERROR
+    event, verdict_evidence = rule_result.finding.evidence.event, other.finding.evidence
+    is_as_sure = verdict_evidence.kind == "proof" or rule_result.finding.severity is not Severity.ERROR
     # An error may have its severity from another event than the one that it was found for.
-    told = {its.event, other.hazard.evidence.event}
+    told = {verdict_evidence.event, other.hazard.evidence.event}
     return is_as_sure and not told.isdisjoint((event, *_CAUSED_BY.get(event, ())))
 
 
 def _better(
-    one: RuleResult,
+    rule_result: RuleResult,
     slugs: _Explaining,
     about: _ByRule,
     counting: _ByRule,
     home: Callable[[RuleResult], object],
 ) -> Iterator[RuleResult]:
     """Yield the findings that may explain one: ``about`` its object; ``counting`` its pods with those of others."""
-    finding, rule = one.finding, one.rule
+    finding, rule = rule_result.finding, rule_result.rule
     is_error, by_verdict = finding.severity is Severity.ERROR, slugs.of(rule)
     refs = [finding.object]
     if finding.evidence.kind == "witness":  # of a race: a cause of one of its workloads is one of the race
-        refs = [*dict.fromkeys((finding.object, *one.hazard.together))]
+        refs = [*dict.fromkeys((finding.object, *rule_result.hazard.together))]
     better, groups = (
         [
             other
             for slug in dict.fromkeys((*rule.yields_to, *by_verdict))
             for ref in refs
-            if (found := each.get((slug, ref))) is not None
-            for other in found.meeting(one, home)
-            if slug not in by_verdict or _tells_of(one, other)
+            if (of_object := each.get((slug, ref))) is not None
+            for other in of_object.meeting(rule_result, home)
+            if slug not in by_verdict or _tells_of(rule_result, other)
         ]
         for each in (about, counting)
     )
-    together = set(one.hazard.together)
+    together = set(rule_result.hazard.together)
     better += [
         other for other in groups if not is_error or 0 < len(together) == len(together & {*other.hazard.together})
     ]
-    if not _saw_more(one, better):
-        yield from (other for other in better if not is_error or _weighs_as_much(one, other))
+    if not _saw_more(rule_result, better):
+        yield from (other for other in better if not is_error or _weighs_as_much(rule_result, other))
     for slug in rule.yields_here_to:
-        found = about.get((slug, finding.object))
-        for other in found.meeting(one, home) if found is not None else ():
-            if other.finding.severity >= finding.severity and _same_place(one, other):
+        of_object = about.get((slug, finding.object))
+        for other in of_object.meeting(rule_result, home) if of_object is not None else ():
+            if other.finding.severity >= finding.severity and _same_place(rule_result, other):
                 yield other
 
 
@@ -260,28 +271,28 @@ def _weighs_as_much(error: RuleResult, other: RuleResult) -> bool:
     return other.finding.severity is Severity.ERROR or (error.rule.about == "verdict" and other.is_set)
 
 
-def _last(one: RuleResult, explains: _Explanations) -> RuleResult:
+def _last(rule_result: RuleResult, explains: _Explanations) -> RuleResult:
     """Return the finding at the end of the explanations, which no other explains."""
-    while one in explains:
-        one = explains[one]
-    return one
+    while rule_result in explains:
+        rule_result = explains[rule_result]
+    return rule_result
 
 
-def _same_place(one: RuleResult, other: RuleResult) -> bool:
+def _same_place(rule_result: RuleResult, other: RuleResult) -> bool:
     """Whether the path of one begins with that of the other, in the same source."""
-    mine, its = one.hazard.at, other.hazard.at
-    shared = min(len(mine), len(its))
-    return one.source is other.source and mine[:shared] == its[:shared]
+    mine, theirs = rule_result.hazard.at, other.hazard.at
+    shared = min(len(mine), len(theirs))
+    return rule_result.source is other.source and mine[:shared] == theirs[:shared]
 
 
-def _saw_more(one: RuleResult, better: Sequence[RuleResult]) -> bool:
+def _saw_more(rule_result: RuleResult, better: Sequence[RuleResult]) -> bool:
     """Return whether a trial or a verdict left more pods waiting than all better findings explain.
 
     A finding without a count explains all; two on one object may count the same pods.
     """
-    if one.finding.evidence.kind != "witness" and one.rule.about != "verdict":
+    if rule_result.finding.evidence.kind != "witness" and rule_result.rule.about != "verdict":
         return False  # a second proof would only name another cause for the same pods
-    seen = one.hazard.values.get("pending")
+    seen = rule_result.hazard.values.get("pending")
     counts: dict[ObjectRef, int] = {}
     for other in better:
         count = other.hazard.values.get("pending")

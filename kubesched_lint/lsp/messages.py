@@ -36,25 +36,25 @@ class Messages:
         """Return what was decoded, or a Fault. Raises EOFError when nobody speaks any more."""
         while True:
             was_lost = self._is_lost
-            found = self._decoded(self._length())
-            if not isinstance(found, Fault):
+            message = self._decoded(self._length())
+            if not isinstance(message, Fault):
                 self._is_lost = False
-                return found
+                return message
             self._is_lost = True
             if not was_lost:
-                return found
+                return message
 
     def _length(self) -> int | Fault:
         """Read a header. Return the length of its body."""
         head = self._head()
-        found = _LENGTH.search(head)
-        if found is None:
+        match = _LENGTH.search(head)
+        if match is None:
             return Fault("no header says Content-Length with a number")
-        if not _OTHER_HEADERS.fullmatch(head, 0, found.start()):
-            self._came[:0] = head[found.start() :] + _END
+        if not _OTHER_HEADERS.fullmatch(head, 0, match.start()):
+            self._came[:0] = head[match.start() :] + _END
             return Fault("something stands before the header of a message")
         self._is_lost = False
-        length = int(found[1])
+        length = int(match[1])
         return length if length <= LARGEST_WHOLE else Fault(f"Content-Length is more than {LARGEST_WHOLE >> 20} MiB")
 
     def _head(self) -> bytes:
@@ -81,11 +81,11 @@ class Messages:
             self._more()
         body = bytes(self._came[:length])
         try:
-            found = json.loads(body)
+            message = json.loads(body)
         except (ValueError, RecursionError):
             return Fault("the body is not JSON, or Content-Length is not its length")
         del self._came[:length]
-        return found
+        return message
 
     def _more(self) -> None:
         """Read some bytes. Raises EOFError at the end."""

@@ -141,14 +141,14 @@ class Project:
 
     def findings_at(self, path: str, first: tuple[int, int], last: tuple[int, int]) -> Iterator[Finding]:
         """Yield the findings between two places of a file, each (line, column), that of the least text first."""
-        found = []
+        findings = []
         for finding in self.said.findings:
             where = annotated(finding.location)
             span = where.span
             begins, ends = (span.line, span.column), (span.end_line, span.end_column)
             if begins <= last and first <= ends and os.path.realpath(where.path) == path:
-                found.append(((span.end_line - span.line, span.end_column - span.column), finding))
-        yield from (finding for _, finding in sorted(found, key=lambda pair: pair[0]))
+                findings.append(((span.end_line - span.line, span.end_column - span.column), finding))
+        yield from (finding for _, finding in sorted(findings, key=lambda pair: pair[0]))
 
     # --- one finding --------------------------------------------------------------------------------------------------
 
@@ -166,10 +166,10 @@ class Project:
         assert self.sessions is not None
         reading = dict(self.sessions.reading(finding.location.path))
         target = next((name for name in reading if name in (finding.targets or reading)), None)
-        found = None if target is None else mended(reading[target], finding)
-        if found is None or len(reading) < 2:
-            return found
-        return replace(found, title=f"{found.title} (tried for the target {target} only)", safe=False)
+        fix = None if target is None else mended(reading[target], finding)
+        if fix is None or len(reading) < 2:
+            return fix
+        return replace(fix, title=f"{fix.title} (tried for the target {target} only)", safe=False)
 
     # --- one workload -------------------------------------------------------------------------------------------------
 
@@ -179,9 +179,9 @@ class Project:
             name = location_of(workload.source, ("metadata", "name")) if workload.source is not None else place
             lines = {self._now(session, at).span.line for at in (place, name)}
             if line in lines:
-                found = _explanation_of(session, workload)
-                if found:
-                    yield (f"{target}: " if target else "") + found
+                explanation = _explanation_of(session, workload)
+                if explanation:
+                    yield (f"{target}: " if target else "") + explanation
                 yield from (o.details for o in self._outlooks if o.place == place and o.target == target)
 
     def needs_outlooks(self, files: Collection[str]) -> bool:
@@ -189,7 +189,7 @@ class Project:
 
     def look_ahead(self, files: Collection[str], is_stopped: Callable[[], bool]) -> None:
         """Simulate the workloads in these files, named without links. Raises work.StoppedError."""
-        found: list[Outlook] = []
+        outlooks: list[Outlook] = []
         with work.stoppable(is_stopped):
             for target, session in self._each():
                 places = {workload.source: (workload, place) for workload, place in workloads_in(session, files)}
@@ -202,8 +202,8 @@ class Project:
                         details = matrix_text(
                             replace(rows, rows=(row,), skews=(), notes=(), errors=()), room=_WIDTH, verbose=True
                         )
-                        found.append(Outlook(there[1], data, row.cells, details, target))
-        self._outlooks, self._outlooks_for = tuple(found), frozenset(files)
+                        outlooks.append(Outlook(there[1], data, row.cells, details, target))
+        self._outlooks, self._outlooks_for = tuple(outlooks), frozenset(files)
 
     def lenses(self, path: str) -> Iterator[tuple[Location, str]]:
         """Yield (place, title) above each workload of a file; an ellipsis while what is behind a title is computed."""
@@ -229,10 +229,10 @@ class Project:
 def _explanation_of(session: Session, workload: Workload) -> str:
     """Return where the pods of a workload would go, or why that is not told; empty without nodes."""
     try:
-        found = explained(session, workload)
+        explanation = explained(session, workload)
     except work.OutOfWorkError as reason:
         return f"{workload} is not explained: {reason}"
-    return "" if found is None else explanation_text(found, width=_WIDTH)
+    return "" if explanation is None else explanation_text(explanation, width=_WIDTH)
 
 
 def _shifts(place: Location, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, Shift]:

@@ -168,4 +168,4 @@ def _words(error: BaseException, _: object) -> str:
 def _first_of(errors: list[str]) -> str:
     """Return the first error after its place, which has the protocol's names instead of Python's."""
     text, _, place = errors[0].rpartition(" @ ")
-    return f"{_NEXT_WORD.sub(lambda found: found[1].upper(), place)}: {text}"
+    return f"{_NEXT_WORD.sub(lambda match: match[1].upper(), place)}: {text}"

@@ -206,7 +206,7 @@ class RequestHandler:
 
     def actions(self, path: str, where: types.Range) -> list[types.CodeAction]:
         """Return the fixes of what was found there; each was tried."""
-        found: list[types.CodeAction] = []
+        code_actions: list[types.CodeAction] = []
         for project in self._projects.values():
             first, last = self._place(path, where.start), self._place(path, where.end)
             fixable = (f for f in project.findings_at(path, first, last) if project.may_fix(f))
@@ -214,8 +214,8 @@ class RequestHandler:
                 fix = project.fix(finding)
                 if fix is not None:
                     version = self._version if self._with_versions else None
-                    found.append(self._translator(project).action(finding, fix, version))
-        return found
+                    code_actions.append(self._translator(project).action(finding, fix, version))
+        return code_actions
 
     def lenses(self, path: str) -> list[types.CodeLens]:
         return [

@@ -131,8 +131,8 @@ def _handle_folders(server: Server) -> None:
             options = types.DidChangeWatchedFilesRegistrationOptions(
                 [types.FileSystemWatcher(glob) for glob in _WATCHED]
             )
-            one = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
-            server.client_register_capability(types.RegistrationParams([one]))
+            registration = types.Registration("files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+            server.client_register_capability(types.RegistrationParams([registration]))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders(params: types.DidChangeWorkspaceFoldersParams) -> None:

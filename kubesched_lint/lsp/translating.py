@@ -82,13 +82,15 @@ class Translator:
             where = self._positions.range(self._lines(edit.path), edit.span)
             edits.setdefault(edit.path, []).append(types.TextEdit(where, edit.text))
         if version is None:
-            change = types.WorkspaceEdit({self._uri(path): its for path, its in edits.items()})
+            change = types.WorkspaceEdit({self._uri(path): text_edits for path, text_edits in edits.items()})
         else:
             files = {
                 path: types.OptionalVersionedTextDocumentIdentifier(self._uri(path), version(path)) for path in edits
             }
             change = types.WorkspaceEdit(
-                document_changes=[types.TextDocumentEdit(files[path], list(its)) for path, its in edits.items()]
+                document_changes=[
+                    types.TextDocumentEdit(files[path], list(text_edits)) for path, text_edits in edits.items()
+                ]
             )
         return types.CodeAction(
             _plain(fix.title if fix.safe else f"{fix.title} ({_UNSAFE})"),

@@ -29,14 +29,14 @@ def check_uris(params: object) -> None:
     """Raise JsonRpcInvalidParams if a URI anywhere in the parameters cannot be read as one."""
     left = [params]
     while left:
-        found = left.pop()
-        if isinstance(found, dict):
-            left += found.values()
-            for name, value in found.items():
+        params_left = left.pop()
+        if isinstance(params_left, dict):
+            left += params_left.values()
+            for name, value in params_left.items():
                 if isinstance(value, str) and (name == "uri" or name.endswith("Uri")):
                     _path(value)
-        elif isinstance(found, list):
-            left += found
+        elif isinstance(params_left, list):
+            left += params_left
 
 
 def _path(uri: str) -> str:

@@ -81,9 +81,9 @@ class Change(Struct, frozen=True):
     @property
     def entry(self) -> KnownFinding:
         """The entry after the change, or the removed one."""
-        found = self.after or self.before
-        assert found is not None
-        return found
+        entry = self.after or self.before
+        assert entry is not None
+        return entry
 
 
 def entry_of(finding: Finding) -> KnownFinding:
@@ -106,8 +106,8 @@ def entries_of(report: Report) -> tuple[KnownFinding, ...]:
 def _entries(group: Sequence[Finding]) -> Iterator[KnownFinding]:
     """Yield what a baseline knows of one finding: each of its objects once."""
     first = entry_of(group[0]).key
-    for its in _by_key(group).values():
-        yield replace(max(map(entry_of, its), key=lambda entry: entry.severity), finding=first)
+    for alike in _by_key(group).values():
+        yield replace(max(map(entry_of, alike), key=lambda entry: entry.severity), finding=first)
 
 
 def number_of_entries(entries: Iterable[KnownFinding]) -> int:
@@ -145,17 +145,19 @@ def held_against(
     groups = [_by_key(group) for group in grouped(f for f in report.findings if f.suppressed is None)]
     known: dict[Itself[Finding], Suppression] = {}
     # The most severe first, so that each takes the least severe entry that covers it.
-    for group in sorted(groups, key=lambda group: -max(f.severity for its in group.values() for f in its)):
-        for key, its in group.items():
-            covering = next((one for one in room.get(key, ()) if one.severity >= its[0].severity), None)
+    for group in sorted(groups, key=lambda group: -max(f.severity for alike in group.values() for f in alike)):
+        for key, alike in group.items():
+            covering = next(
+                (candidate for candidate in room.get(key, ()) if candidate.severity >= alike[0].severity), None
+            )
             if covering is not None:
                 room[key].remove(covering)
-                known |= dict.fromkeys(map(Itself, its), _known(covering, source))
+                known |= dict.fromkeys(map(Itself, alike), _known(covering, source))
     _take_further(groups, room, known)
     findings = [replace(f, suppressed=known[Itself(f)]) if Itself(f) in known else f for f in report.findings]
     for part in errors_behind(finding for finding in findings if finding.suppressed and finding.suppressed.known):
         left = room.get(entry_of(part).key, [])
-        covering = next((one for one in left if one.severity is part.severity), None)
+        covering = next((candidate for candidate in left if candidate.severity is part.severity), None)
         if covering is not None:
             left.remove(covering)
             part = replace(part, suppressed=_known(covering, source))
@@ -184,9 +186,9 @@ def _take_further(
 ) -> None:
     """Take the further entries of what is known: baselines of 0.1 have one for each environment."""
     for group in groups:
-        for key, its in group.items():
-            if Itself(its[0]) in known:
-                del room[key][: len(its) - 1]
+        for key, alike in group.items():
+            if Itself(alike[0]) in known:
+                del room[key][: len(alike) - 1]
 
 
 def _known(entry: KnownFinding, source: str) -> Suppression:
@@ -221,7 +223,7 @@ def _as_written(entry: KnownFinding, written: list[KnownFinding]) -> KnownFindin
     """Return an entry with what somebody wrote into the old one; the list loses that."""
     if not written:
         return entry
-    old = next((one for one in written if one.severity is entry.severity), written[0])
+    old = next((old_entry for old_entry in written if old_entry.severity is entry.severity), written[0])
     written.remove(old)
     return replace(entry, reason=old.reason, until=old.until, owner=old.owner)
 
@@ -233,20 +235,20 @@ def changes(before: Collection[KnownFinding], after: Collection[KnownFinding]) -
     left: dict[tuple[str, ObjectRef, str], list[KnownFinding]] = {}
     for entry in _ordered(old.elements()):
         left.setdefault(entry.key, []).append(entry)
-    found: list[Change] = []
+    entry_changes: list[Change] = []
     for entry in _ordered(new.elements()):
         if there := left.get(entry.key):
             was = there.pop()
-            found.append(Change(was, entry, "more severe" if entry.severity > was.severity else "less severe"))
+            entry_changes.append(Change(was, entry, "more severe" if entry.severity > was.severity else "less severe"))
         elif entry.object not in objects:
-            found.append(Change(None, entry, "the object had no entry"))
+            entry_changes.append(Change(None, entry, "the object had no entry"))
         else:
-            found.append(Change(None, entry, "" if entry.rule in rules else "the rule had no entry"))
+            entry_changes.append(Change(None, entry, "" if entry.rule in rules else "the rule had no entry"))
     kept = {entry.key for entry in after}
     for entry in (entry for there in left.values() for entry in there):
-        found.append(Change(entry, None, "another entry covers it" if entry.key in kept else "no longer found"))
-    order = {entry: number for number, entry in enumerate(_ordered({change.entry for change in found}))}
-    yield from sorted(found, key=lambda change: (order[change.entry], change.sign))
+        entry_changes.append(Change(entry, None, "another entry covers it" if entry.key in kept else "no longer found"))
+    order = {entry: number for number, entry in enumerate(_ordered({change.entry for change in entry_changes}))}
+    yield from sorted(entry_changes, key=lambda change: (order[change.entry], change.sign))
 
 
 def changes_of_findings(
@@ -302,46 +304,46 @@ def entries_in(data: bytes, path: str, rulebook: Rulebook) -> tuple[KnownFinding
         raise BaselineError(f"{path}: a baseline of version {version!r}: {hint}")
     if not isinstance(findings, list):
         raise BaselineError(f"{path}: not a baseline: it has no list `findings`")
-    read = (_read(found, number, path, rulebook) for number, found in enumerate(findings, 1))
+    read = (_read(written, number, path, rulebook) for number, written in enumerate(findings, 1))
     return tuple(entry for entries in read for entry in entries)
 
 
-def _read(found: object, number: int, path: str, rulebook: Rulebook) -> Iterator[KnownFinding]:
+def _read(written: object, number: int, path: str, rulebook: Rulebook) -> Iterator[KnownFinding]:
     """Yield an entry of the file, and what it has of other objects: their ``at`` only where it differs."""
-    first = _entry(found, number, path, rulebook)
-    others = found.get("also", []) if isinstance(found, dict) else []
+    first = _entry(written, number, path, rulebook)
+    others = written.get("also", []) if isinstance(written, dict) else []
     if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
         raise BaselineError(f"{path}: finding {number}: `also` is no list of objects")
-    whole = {name: value for name, value in cast("dict[str, object]", found).items() if name != "also"}
+    whole = {name: value for name, value in cast("dict[str, object]", written).items() if name != "also"}
     yield replace(first, finding=first.key) if others else first
     for other in others:
         yield replace(_entry({**whole, **other}, number, path, rulebook), finding=first.key)
 
 
-def _entry(found: object, number: int, path: str, rulebook: Rulebook) -> KnownFinding:
+def _entry(written: object, number: int, path: str, rulebook: Rulebook) -> KnownFinding:
     where = f"{path}: finding {number}"
-    if not isinstance(found, dict):
+    if not isinstance(written, dict):
         raise BaselineError(f"{where} is not an object")
     for name, kind in _FIELDS.items():
-        if not isinstance(found.get(name), kind):
+        if not isinstance(written.get(name), kind):
             raise BaselineError(f"{where} needs `{name}`, a string")
-    if not found["rule"]:
+    if not written["rule"]:
         raise BaselineError(f"{where} names no rule")
     words: Mapping[str, Severity] = {severity.word: severity for severity in Severity}
-    if found["severity"] not in words:
-        raise BaselineError(f"{where} has the severity {found['severity']!r}: expected one of {', '.join(words)}")
+    if written["severity"] not in words:
+        raise BaselineError(f"{where} has the severity {written['severity']!r}: expected one of {', '.join(words)}")
     try:
-        rule = rulebook.get(found["rule"]).slug
+        rule = rulebook.get(written["rule"]).slug
     except UnknownRuleError:
-        rule = found["rule"]  # a removed rule, or an own rule that is not loaded: the entry matches nothing
+        rule = written["rule"]  # a removed rule, or an own rule that is not loaded: the entry matches nothing
     for name in _TERMS:
-        if not isinstance(found.get(name, ""), str):
+        if not isinstance(written.get(name, ""), str):
             raise BaselineError(f"{where}: `{name}` is no string")
-    if found.get("until") and not is_day(found["until"]):
-        raise BaselineError(f"{where}: `until` is {found['until']!r}: expected a day such as 2027-03-01")
-    ref = ObjectRef(found["kind"], found["namespace"], found["name"])
-    terms = (found.get(name, "") for name in _TERMS)
-    return KnownFinding(rule, ref, found["at"], words[found["severity"]], *terms)
+    if written.get("until") and not is_day(written["until"]):
+        raise BaselineError(f"{where}: `until` is {written['until']!r}: expected a day such as 2027-03-01")
+    ref = ObjectRef(written["kind"], written["namespace"], written["name"])
+    terms = (written.get(name, "") for name in _TERMS)
+    return KnownFinding(rule, ref, written["at"], words[written["severity"]], *terms)
 
 
 def _written(entry: KnownFinding, *others: KnownFinding) -> dict[str, object]:

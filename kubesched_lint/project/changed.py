@@ -69,12 +69,12 @@ class Changes(Struct, frozen=True, dict=True):
         """Return the real paths that a file or folder had, if it was renamed."""
         if real in self.moved:
             return (self.moved[real],)
-        found = set()
+        former_paths = set()
         for new, old in self.moved.items():
             rest = new.removeprefix(real) if is_within(new, real) else ""
             if rest and old.endswith(rest):
-                found.add(old.removesuffix(rest))
-        return sorted(found)
+                former_paths.add(old.removesuffix(rest))
+        return sorted(former_paths)
 
 
 def only_changed(
@@ -129,23 +129,23 @@ def _latent(finding: Finding) -> Finding:
 
 def _new(before: Report, after: Report) -> set[Itself[Finding | None]]:
     """Return each open finding that is new or more severe."""
-    return {Itself(one.after) for one in finding_changes(before, after).changes if one.is_more_severe}
+    return {Itself(change.after) for change in finding_changes(before, after).changes if change.is_more_severe}
 
 
 def _spans(manifests: ManifestSet, namespace: str) -> dict[ObjectRef, list[tuple[str, int, int]]]:
     """The places of each object's documents: (path, first line, last line)."""
-    found: dict[ObjectRef, list[tuple[str, int, int]]] = {}
+    places_of_objects: dict[ObjectRef, list[tuple[str, int, int]]] = {}
     for document in manifests.documents:
         span = document.span(()) if document.prefix else None
         lines = document.text.count("\n") + (not document.text.endswith("\n"))
         first = span.line if span else document.line
         last = span.end_line if span else document.line + max(lines - 1, 0)
-        places = found.setdefault(ref_of(document, namespace), [])
+        places = places_of_objects.setdefault(ref_of(document, namespace), [])
         places.append((document.path, first, last))
         for source in sources_of(document):
             span = source.span(())
             places.append((source.path, span.line, span.end_line))
-    return found
+    return places_of_objects
 
 
 def _is_touched(finding: Finding, changes: Changes) -> bool:
@@ -202,10 +202,10 @@ def _sort_out(tree: WorkTree, start: str, lost: set[str], moved: dict[str, str])
 
 
 def _diff(tree: WorkTree, start: str, *options: str) -> str:
-    found = tree.git("diff", "--find-renames", *options, start, "--")
-    if found.code:
-        raise ChangedError(f"--changed: git diff failed in {tree.top}: {found.error.strip()}{how_to_complete(tree)}")
-    return found.out.decode("utf-8", "surrogateescape")
+    done = tree.git("diff", "--find-renames", *options, start, "--")
+    if done.code:
+        raise ChangedError(f"--changed: git diff failed in {tree.top}: {done.error.strip()}{how_to_complete(tree)}")
+    return done.out.decode("utf-8", "surrogateescape")
 
 
 def _real(tree: WorkTree, path: str) -> str:
@@ -233,21 +233,21 @@ def changed_lines(diff: Iterable[str]) -> Iterator[tuple[str, Lines]]:
     Where lines were only deleted, the lines before and after count as changed.
     """
     path, left = "", 0
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for line in diff:
         if left:
             left -= not line.startswith("\\")
         elif line.startswith("+++ "):
             if path:
-                yield path, tuple(found)
-            path, found = _unquoted(line[4:]).removeprefix("b/"), []
+                yield path, tuple(ranges)
+            path, ranges = _unquoted(line[4:]).removeprefix("b/"), []
         elif line.startswith("@@ "):
             old, new = line.split(" ")[1:3]
             first, count = _range(new)
             left = _range(old)[1] + count
-            found.append((first, first + count - 1) if count else (first, first + 1))
+            ranges.append((first, first + count - 1) if count else (first, first + 1))
     if path:
-        yield path, tuple(found)
+        yield path, tuple(ranges)
 
 
 def _range(text: str) -> tuple[int, int]:

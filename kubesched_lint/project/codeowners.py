@@ -67,10 +67,10 @@ class CodeOwners(Struct):
         if path not in self.known:
             for is_optional in (False, True):
                 sections = [section for section in self.sections if section.is_optional is is_optional]
-                found = tuple(dict.fromkeys(owner for section in sections for owner in section.owners(path)))
-                if found:
+                owners = tuple(dict.fromkeys(owner for section in sections for owner in section.owners(path)))
+                if owners:
                     break
-            self.known[path] = found
+            self.known[path] = owners
         return self.known[path]
 
 

@@ -61,7 +61,7 @@ def _how_to_get(tree: WorkTree, name: str) -> str:
         return ": it ends with `/`, as if a variable were not set"
     is_shallow = tree.git("rev-parse", "--is-shallow-repository").out.strip() == b"true"
     remotes = tree.git("remote").out.decode("utf-8", "surrogateescape").split("\n")
-    remote = next((one for one in remotes if one and name.startswith(f"{one}/")), "")
+    remote = next((candidate for candidate in remotes if candidate and name.startswith(f"{candidate}/")), "")
     branch = name.removeprefix(f"{remote}/")
     words = ["git", "fetch", *(["--unshallow"] if is_shallow else [])]
     words += [remote, f"{branch}:refs/remotes/{name}"] if remote else []
@@ -119,10 +119,10 @@ class Copy:
         If a kustomization is in them or in a folder above, the other files of the commit, too. Raises CommitError,
         ProgramError.
         """
-        found: dict[_Listed, list[str]] = {}
+        names_of_commits: dict[_Listed, list[str]] = {}
         for listed, within in self._parted(paths):
-            found.setdefault(listed, []).append(within)
-        for listed, names in found.items():
+            names_of_commits.setdefault(listed, []).append(within)
+        for listed, names in names_of_commits.items():
             self.bring(self._write(listed, listed.kept(names)))
 
     def bring_submodules(self, paths: Iterable[str]) -> None:
@@ -131,20 +131,20 @@ class Copy:
         One that is not checked out has no file today either. Raises CommitError, ProgramError.
         """
         for listed, within in list(self._parted(paths)):
-            for one in listed.submodules([within]):
-                real = os.path.join(listed.tree.top, one.path)
+            for submodule in listed.submodules([within]):
+                real = os.path.join(listed.tree.top, submodule.path)
                 if os.path.lexists(os.path.join(real, ".git")) and all(
                     real != known.tree.top for known in self._commits
                 ):
-                    self._bring_submodule(WorkTree(real), one)
+                    self._bring_submodule(WorkTree(real), submodule)
 
-    def _bring_submodule(self, tree: WorkTree, one: _Entry) -> None:
-        if tree.git("cat-file", "-e", f"{one.id}^{{commit}}").code:
+    def _bring_submodule(self, tree: WorkTree, submodule: _Entry) -> None:
+        if tree.git("cat-file", "-e", f"{submodule.id}^{{commit}}").code:
             raise CommitError(
-                f"{one.path} is a submodule, and {tree.top} lacks its commit {one.id[:12]}: "
-                f"run `git -C {one.path} fetch`"
+                f"{submodule.path} is a submodule, and {tree.top} lacks its commit {submodule.id[:12]}: "
+                f"run `git -C {submodule.path} fetch`"
             )
-        listed = _Listed(tree, one.id)
+        listed = _Listed(tree, submodule.id)
         self._commits.append(listed)
         self._write(listed, listed.kept([os.curdir]))
         self.bring_submodules([tree.top])
@@ -165,9 +165,9 @@ class Copy:
     def _parted(self, paths: Iterable[str]) -> Iterator[tuple[_Listed, str]]:
         """Yield each path below its repository: the innermost of those that hold it."""
         for path in paths:
-            holding = [one for one in self._commits if is_within(path, one.tree.top)]
+            holding = [listed for listed in self._commits if is_within(path, listed.tree.top)]
             if holding:
-                inner = max(holding, key=lambda one: len(one.tree.top))
+                inner = max(holding, key=lambda listed: len(listed.tree.top))
                 yield inner, os.path.relpath(path, inner.tree.top)
 
     def _write(self, listed: _Listed, entries: Sequence[_Entry]) -> Sequence[str]:
@@ -236,12 +236,12 @@ class _Listed:
         entries = [entry for entry in self._all if not entry.mode.startswith(_SUBMODULE)]
         named = {entry.path for entry in entries if any(_holds(path, entry.path) for path in paths)}
         lists = [entry.path for entry in entries if os.path.basename(entry.path) in KUSTOMIZATIONS]
-        is_whole = any(one in named or any(_holds(os.path.dirname(one), path) for path in paths) for one in lists)
+        is_whole = any(file in named or any(_holds(os.path.dirname(file), path) for path in paths) for file in lists)
         wanted = entries if is_whole else [entry for entry in entries if entry.path in named]
         unknown = [entry for entry in wanted if entry.id not in self._sizes]
         self._sizes.update(_sizes(self.tree, self.commit, unknown))
-        found = (replace(entry, size=self._sizes[entry.id]) for entry in wanted)
-        return [entry for entry in found if entry.path in named or entry.size <= LARGEST_SETTINGS]
+        sized = (replace(entry, size=self._sizes[entry.id]) for entry in wanted)
+        return [entry for entry in sized if entry.path in named or entry.size <= LARGEST_SETTINGS]
 
 
 def _entries(tree: WorkTree, commit: str) -> Iterator[_Entry]:
@@ -280,10 +280,10 @@ def submodules_of(tree: WorkTree, commit: str, paths: Sequence[str]) -> Mapping[
 def staged_submodules(tree: WorkTree, paths: Sequence[str]) -> Mapping[str, str]:
     """Return the submodules of the work tree as ``submodules_of`` does those of a commit. Raises ProgramError."""
     listed = tree.git("ls-files", "--stage", "-z").out.decode("utf-8", "surrogateescape").split("\0")
-    found = ((facts.split(), path) for facts, _, path in (line.partition("\t") for line in listed))
+    staged = ((facts.split(), path) for facts, _, path in (line.partition("\t") for line in listed))
     return {
         path: facts[1]
-        for facts, path in found
+        for facts, path in staged
         if facts and facts[0].startswith(_SUBMODULE) and any(_holds(os.path.normpath(each), path) for each in paths)
     }
 
@@ -293,17 +293,17 @@ def tree_of(path: str) -> WorkTree:
 
     Raises NoWorkTreeError, ProgramError.
     """
-    own = found = WorkTree(path)
-    here = os.path.realpath(os.curdir)
+    own = tree = WorkTree(path)
+    current_folder = os.path.realpath(os.curdir)
     try:
-        while not is_within(here, found.top):
-            above = WorkTree(os.path.dirname(found.top))
-            if not staged_submodules(above, [os.path.relpath(found.top, above.top)]):
+        while not is_within(current_folder, tree.top):
+            above = WorkTree(os.path.dirname(tree.top))
+            if not staged_submodules(above, [os.path.relpath(tree.top, above.top)]):
                 return own
-            found = above
+            tree = above
     except NoWorkTreeError:
         return own
-    return found
+    return tree
 
 
 def how_to_complete(tree: WorkTree) -> str:

@@ -59,7 +59,7 @@ class Where(Struct, frozen=True):
 
     file: str
     folder: str
-    here: str
+    current_folder: str
     spots: Mapping[Path, Spot] = field(default_factory=dict)
     top: Path = ()
     """The path of our table in the file: ``("tool", "kubesched-lint")`` in a pyproject.toml."""
@@ -95,11 +95,11 @@ class _Reading:
         # Load own rules first, because other keys may name them.
         for name, value in sorted(table.items(), key=lambda item: item[0] != OWN_RULES):
             if name in BY_NAME and "." not in name:
-                found = self._value(BY_NAME[name], value, (name,))
-                if found is not None:
-                    values[name] = Given(found, self._origin((name,)))
+                setting = self._value(BY_NAME[name], value, (name,))
+                if setting is not None:
+                    values[name] = Given(setting, self._origin((name,)))
                     if name == OWN_RULES:
-                        self.rulebook = rulebook_with((*self.rulebook.asked, *cast("tuple[str, ...]", found)))
+                        self.rulebook = rulebook_with((*self.rulebook.asked, *cast("tuple[str, ...]", setting)))
             elif name not in TABLES and name != SCHEMA_KEY:
                 near = did_you_mean(name, (*BY_NAME, *TABLES))
                 self._wrong((name,), f"unknown key `{name}`{near}", key=True)
@@ -117,10 +117,12 @@ class _Reading:
         for key, given in self._table(value, (name,)):
             known = BY_NAME.get(f"{name}.{key}")
             if known is None:
-                near = did_you_mean(key, [one.rpartition(".")[2] for one in BY_NAME if one.startswith(f"{name}.")])
+                near = did_you_mean(
+                    key, [dotted.rpartition(".")[2] for dotted in BY_NAME if dotted.startswith(f"{name}.")]
+                )
                 self._wrong((name, key), f"unknown key `{key}`{near}", key=True)
-            elif (found := self._value(known, given, (name, key))) is not None:
-                values[known.name] = Given(found, self._origin((name, key)))
+            elif (setting := self._value(known, given, (name, key))) is not None:
+                values[known.name] = Given(setting, self._origin((name, key)))
         return values
 
     def _value(self, key: ConfigKey, value: object, path: Path) -> object:
@@ -318,9 +320,9 @@ class _Reading:
         values: dict[str, Given] = {}
         for key, value in entry.items():
             if key in TARGET_SETTINGS:
-                found = self._value(BY_NAME[key], value, (*path, key))
-                if found is not None:
-                    values[key] = Given(found, self._origin((*path, key)))
+                setting = self._value(BY_NAME[key], value, (*path, key))
+                if setting is not None:
+                    values[key] = Given(setting, self._origin((*path, key)))
             elif key not in TARGET_KEYS:
                 self._wrong((*path, key), f"unknown key `{key}`{did_you_mean(key, known)}", key=True)
         is_entry = "entry" in entry
@@ -348,32 +350,32 @@ class _Reading:
         if not isinstance(entry["entry"], str):
             self._wrong((*path, "entry"), f"expected a string, found {shown(entry['entry'])}")
             return None
-        found = self._value(ConfigKey("entry", "inputs", ""), [entry["entry"]], (*path, "entry"))
-        return found if isinstance(found, tuple) else None
+        places = self._value(ConfigKey("entry", "inputs", ""), [entry["entry"]], (*path, "entry"))
+        return places if isinstance(places, tuple) else None
 
     def _matching(self, paths: Sequence[str], path: Path) -> Iterator[str]:
         """Yield the paths of a target; for a pattern such as ``teams/*/prod``, each file or folder that it matches."""
         seen: set[str] = set()
-        for one in paths:
-            is_pattern = has_magic(one) and not os.path.lexists(one)
+        for pattern in paths:
+            is_pattern = has_magic(pattern) and not os.path.lexists(pattern)
             try:
-                found = self.matcher.matches(one) if is_pattern else [one]
+                matches = self.matcher.matches(pattern) if is_pattern else [pattern]
             except TooManyError:
-                self._wrong(path, f"more than {MOST_COMPARED:,} files and folders to compare with {shown(one)}")
+                self._wrong(path, f"more than {MOST_COMPARED:,} files and folders to compare with {shown(pattern)}")
                 return
-            if not found:
-                self._wrong(path, f"nothing matches {shown(one)}")
-            for each in found:
+            if not matches:
+                self._wrong(path, f"nothing matches {shown(pattern)}")
+            for each in matches:
                 below = os.path.relpath(os.path.abspath(each), self.where.folder)
                 if is_pattern and (problem := self._leaves_the_repository(below)):
                     self._wrong(path, problem)
                 elif each not in seen:
                     yield each
-            seen.update(found)
+            seen.update(matches)
 
     def _globs(self, patterns: object) -> Globs:
         assert isinstance(patterns, tuple)
-        return Globs(patterns, self.where.folder, self.where.here)
+        return Globs(patterns, self.where.folder, self.where.current_folder)
 
     def _origin(self, path: Path) -> str:
         return f"{self.where.file}:{self.where.spot(path).line}"

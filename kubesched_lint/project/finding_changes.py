@@ -34,9 +34,9 @@ class FindingChange(Struct, frozen=True):
     @property
     def finding(self) -> Finding:
         """The finding after the change, or the one that is gone."""
-        found = self.after or self.before
-        assert found is not None
-        return found
+        finding = self.after or self.before
+        assert finding is not None
+        return finding
 
     @property
     def is_more_severe(self) -> bool:
@@ -74,15 +74,15 @@ def finding_changes(before: Report, after: Report) -> FindingChanges:
     """Return how the open findings of two reports differ, the most severe first."""
     old, new = _open(before), _open(after)
     waived = _waived(before), _waived(after)
-    found: list[FindingChange] = []
+    differing: list[FindingChange] = []
     unchanged: list[Finding] = []
     for key in {**old, **new}:
         left, came = _without_common(old.get(key, []), new.get(key, []), unchanged)
         pairs = min(len(left), len(came))
-        found += (FindingChange(*pair) for pair in zip(left, came, strict=False))
-        found += (FindingChange(one, None, key in waived[1]) for one in left[pairs:])
-        found += (FindingChange(None, one, key in waived[0]) for one in came[pairs:])
-    changes = sorted(_not_both(found, unchanged), key=_order)
+        differing += (FindingChange(*pair) for pair in zip(left, came, strict=False))
+        differing += (FindingChange(finding, None, key in waived[1]) for finding in left[pairs:])
+        differing += (FindingChange(None, finding, key in waived[0]) for finding in came[pairs:])
+    changes = sorted(_not_both(differing, unchanged), key=_order)
     return FindingChanges(tuple(changes), tuple(unchanged))
 
 
@@ -110,10 +110,10 @@ def _words(finding: Finding) -> object:
 
 def each_once(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
     """Return the changes; what happens to one finding at one place in several environments stands once."""
-    found: dict[object, FindingChange] = {}
+    changes_once: dict[object, FindingChange] = {}
     for change in changes:
-        found.setdefault(seen(change), change)
-    return tuple(found.values())
+        changes_once.setdefault(seen(change), change)
+    return tuple(changes_once.values())
 
 
 def of_whole_findings(changes: Iterable[FindingChange]) -> tuple[FindingChange, ...]:
@@ -138,9 +138,9 @@ def _folded(group: Sequence[FindingChange]) -> Iterator[FindingChange]:
 
 def seen(change: FindingChange) -> Hashable:
     """Return what a reader sees of a change."""
-    one = change.finding
+    finding = change.finding
     sides = (change.before and change.before.severity, change.after and change.after.severity)
-    return one.rule, one.object, one.location, one.message, sides
+    return finding.rule, finding.object, finding.location, finding.message, sides
 
 
 def _without_common(
@@ -148,13 +148,13 @@ def _without_common(
 ) -> tuple[list[Finding], list[Finding]]:
     """Return what is left of both without pairs of one severity, which are ``unchanged``; the most severe first."""
     left, came = list(old), []
-    for one in new:
-        same = next((other for other in left if other.severity is one.severity), None)
+    for finding in new:
+        same = next((other for other in left if other.severity is finding.severity), None)
         if same is None:
-            came.append(one)
+            came.append(finding)
         else:
             left.remove(same)
-            unchanged.append(one)
+            unchanged.append(finding)
     return sorted(left, key=_severest), sorted(came, key=_severest)
 
 
@@ -163,11 +163,11 @@ def _severest(finding: Finding) -> int:
 
 
 def _open(report: Report) -> dict[Key, list[Finding]]:
-    found: dict[Key, list[Finding]] = {}
+    open_findings: dict[Key, list[Finding]] = {}
     for finding in report.findings:
         if finding.suppressed is None:
-            found.setdefault(entry_of(finding).key, []).append(finding)
-    return found
+            open_findings.setdefault(entry_of(finding).key, []).append(finding)
+    return open_findings
 
 
 def _waived(report: Report) -> set[Key]:
@@ -175,8 +175,15 @@ def _waived(report: Report) -> set[Key]:
 
 
 def _order(change: FindingChange) -> tuple[object, ...]:
-    one = change.finding
-    return -one.severity, change.after is None, one.location.path, one.location.span.line, one.rule, str(one.object)
+    finding = change.finding
+    return (
+        -finding.severity,
+        change.after is None,
+        finding.location.path,
+        finding.location.span.line,
+        finding.rule,
+        str(finding.object),
+    )
 
 
 def worst(changes: Iterable[FindingChange]) -> Severity | None:

@@ -62,18 +62,18 @@ class Matcher(Struct):
         self.compared += len(states)
         if self.compared > MOST_COMPARED:
             raise TooManyError
-        found, ends = set(), False
+        states_after, ends = set(), False
         for at in states - {len(wanted)}:
             part = wanted[at]
             if name.startswith(".") and not part.startswith("."):
                 continue
             if part != _ANY:
-                found |= {at + 1} if fnmatchcase(name, part) else set()
+                states_after |= {at + 1} if fnmatchcase(name, part) else set()
             elif is_link:
                 ends = ends or at == len(wanted) - 1
             else:
-                found.add(at)
-        return _with_none(wanted, found | ({len(wanted)} if ends else set()))
+                states_after.add(at)
+        return _with_none(wanted, states_after | ({len(wanted)} if ends else set()))
 
 
 def _with_none(wanted: list[str], states: set[int]) -> frozenset[int]:

@@ -20,11 +20,11 @@ def relative_to_here(path: str) -> str:
     """Return a path of this repository relative to the current folder; empty for another one, and a live cluster."""
     if path.partition(":")[0] == LIVE:
         return ""
-    here = os.getcwd()
-    root = root_of(here) or here
+    current_folder = os.getcwd()
+    root = root_of(current_folder) or current_folder
     for place in (os.path.abspath(path), os.path.realpath(path)):
         if is_within(place, root):
-            return os.path.relpath(place, here)
+            return os.path.relpath(place, current_folder)
     return ""
 
 
@@ -39,9 +39,9 @@ def deciding(table: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     targets = table.get("targets")
     for values in (table, *(targets if isinstance(targets, list) else ())):
         for key in DECIDING if isinstance(values, dict) else ():
-            found = values.get(key)
+            written = values.get(key)
             yield from (
-                (key, one)
-                for one in (found if isinstance(found, list) else [found])
-                if one and isinstance(one, str) and "\0" not in one
+                (key, text)
+                for text in (written if isinstance(written, list) else [written])
+                if text and isinstance(text, str) and "\0" not in text
             )

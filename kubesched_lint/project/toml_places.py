@@ -29,7 +29,7 @@ def places(text: str) -> dict[Path, Spot]:
         line = bisect_right(starts, offset)
         return line, offset - starts[line - 1] + 1
 
-    return {path: Spot(*place(key), *place(value)) for path, (key, value) in scanner.found.items()}
+    return {path: Spot(*place(key), *place(value)) for path, (key, value) in scanner.offsets.items()}
 
 
 class _Scanner:
@@ -38,7 +38,7 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
-        self.found: dict[Path, tuple[int, int]] = {}
+        self.offsets: dict[Path, tuple[int, int]] = {}
         self._arrays: dict[Path, int] = {}
 
     def run(self) -> None:
@@ -58,12 +58,12 @@ class _Scanner:
         path: Path = ()
         for number, (name, offset) in enumerate(keys):
             path = (*path, name)
-            self.found.setdefault(path, (offset, start))
+            self.offsets.setdefault(path, (offset, start))
             if is_array and number == len(keys) - 1:
                 self._arrays[path] = self._arrays.get(path, 0) + 1
             if path in self._arrays:
                 path = (*path, self._arrays[path] - 1)
-                self.found.setdefault(path, (offset, start))
+                self.offsets.setdefault(path, (offset, start))
         return path
 
     def _pair(self, table: Path) -> None:
@@ -73,7 +73,7 @@ class _Scanner:
         path = table
         for name, offset in keys:
             path = (*path, name)
-            self.found.setdefault(path, (offset, self.at))
+            self.offsets.setdefault(path, (offset, self.at))
         self._value(path)
 
     def _key(self) -> list[tuple[str, int]]:
@@ -111,7 +111,7 @@ class _Scanner:
         self.at += 1
         number = 0
         while self._skip("\n\r,") and self.text[self.at] != "]":
-            self.found[(*path, number)] = (self.at, self.at)
+            self.offsets[(*path, number)] = (self.at, self.at)
             self._value((*path, number))
             number += 1
         self.at += 1

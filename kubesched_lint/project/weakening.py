@@ -76,8 +76,8 @@ def _settings(
         for name, given in target.values.items():
             if name != "cluster" and not is_overridden(name):
                 owners.setdefault((name, repr(given.value)), []).append(target)
-    for (name, _), found in owners.items():
-        yield name, found[0].values[name].value, in_which([target.name for target in found], len(targets))
+    for (name, _), same_targets in owners.items():
+        yield name, same_targets[0].values[name].value, in_which([target.name for target in same_targets], len(targets))
 
 
 def _lowered(config: Config) -> Iterator[str]:

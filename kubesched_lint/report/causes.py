@@ -53,9 +53,14 @@ def _place(finding: Finding) -> tuple[object, ...]:
 
 def tellers_of(findings: Iterable[Finding]) -> Mapping[tuple[str, ObjectRef], Finding]:
     """Return rule and object → the finding about it: ``told_by`` of another finding of the object may name it."""
-    found = list(findings)
-    named = {finding.told_by for finding in found}
-    return {(one.rule, part.object): one for one in found if one.rule in named for part in members(one)}
+    all_findings = list(findings)
+    named = {finding.told_by for finding in all_findings}
+    return {
+        (finding.rule, part.object): finding
+        for finding in all_findings
+        if finding.rule in named
+        for part in members(finding)
+    }
 
 
 def causes(findings: Sequence[Finding]) -> Iterator[FindingGroup]:
@@ -126,7 +131,7 @@ def by_owner(groups: Iterable[FindingGroup]) -> list[OwnedGroups]:
         owned.setdefault(group.first.owner, []).append(group)
     if len(owned) < 2 or (len(every) <= MOST_LINES and all(map(is_namespace, owned))):
         return [OwnedGroups("", every)] if every else []
-    parts = [OwnedGroups(owner, tuple(its)) for owner, its in owned.items()]
+    parts = [OwnedGroups(owner, tuple(own_groups)) for owner, own_groups in owned.items()]
     return sorted(parts, key=lambda part: (-max(group.first.severity for group in part.groups), part.owner))
 
 

@@ -118,13 +118,13 @@ class _Column(Struct, frozen=True):
 
 
 def _column(outcome: PairOutcome, rules: Sequence[str]) -> _Column:
-    found: dict[str, list[Finding]] = {}
+    by_rule: dict[str, list[Finding]] = {}
     for finding in open_findings(outcome.report):
-        found.setdefault(finding.rule, []).append(finding)
+        by_rule.setdefault(finding.rule, []).append(finding)
     skipped = {skip.rule for skip in outcome.report.skipped}
     cells = tuple(
-        (_numbers(found[rule]), max(f.severity for f in found[rule]))
-        if rule in found
+        (_numbers(by_rule[rule]), max(f.severity for f in by_rule[rule]))
+        if rule in by_rule
         else (_SKIPPED if rule in skipped else _NOTHING, None)
         for rule in rules
     )
@@ -169,5 +169,5 @@ def _painted(text: str, worst: Severity | None, room: int, paint: Palette) -> st
 
 def _numbers(findings: Iterable[Finding]) -> str:
     """``2E 1W``."""
-    found = sorted(counts(findings).items(), reverse=True)
-    return " ".join(f"{count}{_LETTERS[severity]}" for severity, count in found if count)
+    by_severity = sorted(counts(findings).items(), reverse=True)
+    return " ".join(f"{count}{_LETTERS[severity]}" for severity, count in by_severity if count)

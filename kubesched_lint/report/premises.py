@@ -57,9 +57,9 @@ def own_premises(finding: Finding) -> Iterator[tuple[str, str]]:
 def unless(premise: str) -> tuple[str, str]:
     """Return (``unless``, what would help) for a premise that denies something, else (``assumes``, the premise)."""
     for denies, helps in _UNLESS:
-        found = re.fullmatch(denies, premise)
-        if found:
-            return "unless", found.expand(helps)
+        match = re.fullmatch(denies, premise)
+        if match:
+            return "unless", match.expand(helps)
     return "assumes", premise
 
 

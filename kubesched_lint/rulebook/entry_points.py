@@ -23,9 +23,9 @@ def entry_names(path: Iterable[str] | None = None) -> Iterator[str]:
 
     The current folder does not count, although Python may import from it: files beside manifests are not installed.
     """
-    group, here = GROUP.encode(), _current()
+    group, current_folder = GROUP.encode(), _current()
     for folder in sys.path if path is None else path:
-        for name in _metadata(folder) if folder and folder != here else ():
+        for name in _metadata(folder) if folder and folder != current_folder else ():
             try:
                 handle = os.open(f"{folder}/{name}/entry_points.txt", os.O_RDONLY)  # half of what open() costs
                 try:
@@ -44,9 +44,9 @@ def is_any_installed() -> bool:
 
 
 @lru_cache(maxsize=1)
-def _is_any(path: tuple[str, ...], here: str) -> bool:
-    """Cached: rules and workload cards both ask at every start. ``here`` does not count, so it is part of the key."""
-    del here
+def _is_any(path: tuple[str, ...], folder: str) -> bool:
+    """Cached: rules and workload cards both ask at every start. ``folder`` does not count, so it is part of the key."""
+    del folder
     return any(entry_names(path))
 
 

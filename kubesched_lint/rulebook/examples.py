@@ -96,7 +96,7 @@ class Lint(Protocol):
 
 def examples(card: Card) -> tuple[Example, ...]:
     """All runnable examples of a card in order. Raises CardError for an invalid fence."""
-    found: list[Example] = []
+    card_examples: list[Example] = []
     cluster: Fence | None = None
     before: Fence | None = None
     cluster_marks: tuple[ExpectedFinding, ...] = ()
@@ -118,7 +118,7 @@ def examples(card: Card) -> tuple[Example, ...]:
             before = fence
         else:
             given = None if "no-cluster" in words else cluster
-            found.append(
+            card_examples.append(
                 Example(
                     card.slug,
                     card.path,
@@ -132,14 +132,14 @@ def examples(card: Card) -> tuple[Example, ...]:
                 )
             )
             before = None
-    return tuple(found)
+    return tuple(card_examples)
 
 
-def coverage_faults(card: Card, found: Sequence[Example]) -> Iterator[CardError]:
+def coverage_faults(card: Card, card_examples: Sequence[Example]) -> Iterator[CardError]:
     """Yield a fault if no example has a finding, or none is silent: then the rule is not tested."""
-    if not any(example.has("finding") for example in found):
+    if not any(example.has("finding") for example in card_examples):
         yield CardError(card.path, card.body_line, "no example has a # finding")
-    if not any(not example.has("finding") and not example.setting.skipped for example in found):
+    if not any(not example.has("finding") and not example.setting.skipped for example in card_examples):
         yield CardError(card.path, card.body_line, "no example is silent although the rule runs")
 
 
@@ -322,13 +322,13 @@ class Trial(Struct, frozen=True, dict=True):
     @classmethod
     def of(cls, folder: File) -> Trial:
         """Read the cards themselves, not the index, so that a card can be tested before it is indexed."""
-        found, wrong = usable(folder)
-        rules = {card.slug: rule for card, rule in found}
+        rules_of_cards, wrong = usable(folder)
+        rules = {card.slug: rule for card, rule in rules_of_cards}
         if folder.resolve() != cards_folder().resolve():
             rules = {**Rulebook.shipped().rules, **rules}
         faults = list(wrong)
         sound: list[Card] = []
-        for card, _ in found:
+        for card, _ in rules_of_cards:
             try:
                 missing = tuple(coverage_faults(card, examples(card)))
             except CardError as error:

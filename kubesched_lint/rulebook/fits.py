@@ -29,7 +29,7 @@ def fits(value: Any, schema: Schema, root: Schema) -> bool:
             branch = schema.get("then" if fits(value, wanted, root) else "else", {})
             held = fits(value, branch, root)
         elif keyword in _COMBINED:
-            held = _COMBINED[keyword](fits(value, one, root) for one in wanted)
+            held = _COMBINED[keyword](fits(value, branch_schema, root) for branch_schema in wanted)
         elif keyword == "not":
             held = not fits(value, wanted, root)
         elif keyword in _PLAIN:
@@ -44,10 +44,10 @@ def fits(value: Any, schema: Schema, root: Schema) -> bool:
 
 
 def _target(reference: str, root: Schema) -> Schema:
-    found: Any = root
+    schema: Any = root
     for step in reference.removeprefix("#/").split("/"):
-        found = found[step]
-    return dict(found)
+        schema = schema[step]
+    return dict(schema)
 
 
 def _is_type(value: Any, wanted: str | list[str]) -> bool:
@@ -55,11 +55,11 @@ def _is_type(value: Any, wanted: str | list[str]) -> bool:
     return any(_TYPES[name](value) for name in names)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, other: Any) -> bool:
     """Whether two values are equal in JSON, where 1 and true differ."""
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+    if isinstance(first, list) and isinstance(other, list):
+        return len(first) == len(other) and all(map(_same, first, other))
+    return bool(first == other) and isinstance(first, bool) == isinstance(other, bool)
 
 
 def _is_unique(value: Any, wanted: bool) -> bool:
@@ -106,7 +106,7 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 _COMBINED: Mapping[str, Callable[[Any], bool]] = {"allOf": all, "anyOf": any, "oneOf": lambda held: sum(held) == 1}
 _PLAIN: Mapping[str, Callable[[Any, Any], bool]] = {
     "type": _is_type,
-    "enum": lambda v, wanted: any(_same(v, one) for one in wanted),
+    "enum": lambda v, wanted: any(_same(v, allowed) for allowed in wanted),
     "const": _same,
     "required": lambda v, wanted: not isinstance(v, dict) or all(name in v for name in wanted),
     "dependentRequired": _has_dependents,

@@ -89,15 +89,15 @@ class _Builder:
         return scalar(node.value) if node.style is None else node.value
 
     def _mapping(self, node: yaml.MappingNode, at: Path) -> dict[str, object]:
-        found: dict[str, object] = {}
+        mapping: dict[str, object] = {}
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise self._error(key, "a key must be text")
-            if key.value in found:
+            if key.value in mapping:
                 raise self._error(key, f"`{key.value}` is given twice")
             self.lines[(*at, key.value)] = self._line(key)
-            found[key.value] = self.build(value, (*at, key.value))
-        return found
+            mapping[key.value] = self.build(value, (*at, key.value))
+        return mapping
 
     def _line(self, node: yaml.Node) -> int:
         # Not the mark's own line: in YAML 1.1 U+0085 and U+2028 also end a line.

@@ -31,7 +31,7 @@ def usable_cards(folder: File) -> tuple[tuple[Card, ...], tuple[CardError, ...]]
 def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError, ...]]:
     """The same with their rules: a folder's rules have expressions, an installed package's rules may have checks."""
     home = _Home(folder)
-    found: list[tuple[Card, Rule]] = []
+    rules_of_cards: list[tuple[Card, Rule]] = []
     wrong: list[CardError] = []
     for file in card_files(folder):
         try:
@@ -43,11 +43,11 @@ def usable(folder: File) -> tuple[tuple[tuple[Card, Rule], ...], tuple[CardError
         except OSError as error:
             wrong.append(CardError(str(file), 1, f"cannot be read: {error.strerror}"))
         else:
-            rule, its = home.rule(card)
-            wrong.extend(its)
+            rule, rule_faults = home.rule(card)
+            wrong.extend(rule_faults)
             if rule is not None:
-                found.append((card, rule))
-    return tuple(found), tuple(wrong)
+                rules_of_cards.append((card, rule))
+    return tuple(rules_of_cards), tuple(wrong)
 
 
 def joined(folders: Sequence[str]) -> Rulebook:
@@ -62,9 +62,9 @@ def joined(folders: Sequence[str]) -> Rulebook:
             what = "holds no card" if is_there else "there is no such folder"
             wrong.append(CardError(str(folder), 0, f"{what}: no rule was read"))
             continue
-        found, faults = usable(folder)
+        rules_of_cards, faults = usable(folder)
         wrong.extend(faults)
-        for card, rule in found:
+        for card, rule in rules_of_cards:
             if rule.slug in homes and homes[rule.slug].resolve() != folder.resolve():
                 wrong.append(CardError(card.path, 1, f"there is a rule `{rule.slug}` in {homes[rule.slug]} as well"))
             else:
@@ -92,9 +92,9 @@ class _Home:
         return not self._is_ours and self._package is None
 
     def rule(self, card: Card) -> tuple[Rule | None, tuple[CardError, ...]]:
-        found = (*faults(card), *_strangers(card, self._known), *self._faults(card))
-        if found:
-            return None, found
+        card_faults = (*faults(card), *_strangers(card, self._known), *self._faults(card))
+        if card_faults:
+            return None, card_faults
         if "require" in card.front.value:
             return expression_rule(card)
         return to_rule(card, self._code(card.slug), self._mender(card)), ()

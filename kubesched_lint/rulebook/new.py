@@ -59,10 +59,10 @@ def _package_in(folder: File) -> File | None:
     """The package with rules in an existing project; None if ``folder`` holds no project."""
     if not (folder / "pyproject.toml").is_file():
         return None
-    found = [*sorted(_packages(folder)), *sorted(_packages(folder / "src"))]
-    if not found:
+    packages = [*sorted(_packages(folder)), *sorted(_packages(folder / "src"))]
+    if not packages:
         raise NewRuleError(f"{folder} is a project, but holds no package with a folder rules/")
-    return found[0]
+    return packages[0]
 
 
 def _packages(folder: File) -> Iterator[File]:

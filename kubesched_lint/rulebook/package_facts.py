@@ -90,8 +90,8 @@ class Facts:
     def in_order(self) -> tuple[Workload, ...]:
         return self._scenario.order.workloads
 
-    def comes_before(self, one: Workload, other: Workload) -> bool:
-        return self._scenario.order.comes_before(one, other)
+    def comes_before(self, workload: Workload, other: Workload) -> bool:
+        return self._scenario.order.comes_before(workload, other)
 
     def __getattr__(self, name: str) -> Any:
         scenario = self._scenario
@@ -114,8 +114,8 @@ class Facts:
 
 def _function(home: str) -> Callable[..., Any]:
     module, name = home.split(":")
-    found: Callable[..., Any] = getattr(import_module(f"kubesched_lint.{module}"), name)
-    return found
+    function: Callable[..., Any] = getattr(import_module(f"kubesched_lint.{module}"), name)
+    return function
 
 
 def of_package(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -162,13 +162,13 @@ class Rule(Struct, frozen=True):
         for feature in self.features:
             if feature not in carriers:
                 carriers[feature] = tuple(filter(FEATURES[feature], workloads))
-        found = workloads
+        among_them = workloads
         if len(self.features) == 1:
-            found = carriers[self.features[0]]
+            among_them = carriers[self.features[0]]
         elif self.features:
             any_of_them = {workload for feature in self.features for workload in carriers[feature]}
-            found = [workload for workload in workloads if workload in any_of_them]
-        return [workload for workload in found if workload.kind in self.kinds] if self.kinds else found
+            among_them = [workload for workload in workloads if workload in any_of_them]
+        return [workload for workload in among_them if workload.kind in self.kinds] if self.kinds else among_them
 
     @property
     def marks(self) -> tuple[str, ...]:

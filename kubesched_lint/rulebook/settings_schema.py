@@ -14,11 +14,11 @@ Params = Mapping[str, Mapping[str, Any]]
 
 def with_rules(schema: Mapping[str, Any], rules: Iterable[tuple[Rule, Params]]) -> dict[str, Any]:
     """The schema with everything about rules replaced; the other keys stay unchanged."""
-    found = sorted(rules, key=lambda pair: pair[0].slug)
-    severities = {rule.slug: {"enum": _severities(rule)} for rule, _ in found}
-    names = [*sorted({rule.family for rule, _ in found}), *severities]
+    rules_by_slug = sorted(rules, key=lambda pair: pair[0].slug)
+    severities = {rule.slug: {"enum": _severities(rule)} for rule, _ in rules_by_slug}
+    names = [*sorted({rule.family for rule, _ in rules_by_slug}), *severities]
     filled: dict[str, Any] = json.loads(json.dumps(schema))
-    filled["properties"]["rules"]["properties"] = {rule.slug: _rule(rule, params) for rule, params in found}
+    filled["properties"]["rules"]["properties"] = {rule.slug: _rule(rule, params) for rule, params in rules_by_slug}
     filled["properties"]["overrides"]["items"]["properties"]["severities"]["properties"] = severities
     filled["$defs"] = {"name": {"anyOf": [{"enum": names}, {"type": "string"}]}}
     return filled

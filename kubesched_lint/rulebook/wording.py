@@ -43,19 +43,19 @@ def fill(template: str, values: Mapping[str, object]) -> str:
 @lru_cache(maxsize=512)
 def _pieces(template: str) -> tuple[str | re.Match[str], ...]:
     """The plain texts and placeholders of a template; cached, because thousands of findings share one template."""
-    found: list[str | re.Match[str]] = []
+    pieces: list[str | re.Match[str]] = []
     end = 0
     for piece in re.finditer(_PIECE, template):
         text = piece.group()
-        found.append(template[end : piece.start()])
+        pieces.append(template[end : piece.start()])
         end = piece.end()
         if piece["name"] is not None or piece["key"] is not None:
-            found.append(piece)
+            pieces.append(piece)
         elif text in _LITERAL:
-            found.append(_LITERAL[text])
+            pieces.append(_LITERAL[text])
         else:
             raise WordingError(f"a single {text} in the template {template!r}; write {text}{text} for a brace")
-    return (*found, template[end:])
+    return (*pieces, template[end:])
 
 
 def _value(piece: re.Match[str], values: Mapping[str, object]) -> str:
@@ -143,9 +143,9 @@ def _count(value: object, name: str) -> int:
 
 
 def _counted(count: int, piece: re.Match[str]) -> str:
-    one, more = piece["one"], piece["many"]
+    singular, more = piece["one"], piece["many"]
     if piece["kind"] != ":":
-        return f"{count} {plural(count, one, one if more is None and one.startswith('@') else more)}"
+        return f"{count} {plural(count, singular, singular if more is None and singular.startswith('@') else more)}"
     if more is None:
         raise WordingError(f"{piece.group()} needs two words, as in {{n:stays|stay}}")
-    return plural(count, one, more).replace("#", str(count))
+    return plural(count, singular, more).replace("#", str(count))

@@ -37,16 +37,16 @@ class Decoder:
     def _decode(self, document: Document, namespace: str, order: int) -> _Object:
         kept = self._objects.get(document)
         if kept is None:
-            found = decoded(document, namespace, order)
+            decoded_object = decoded(document, namespace, order)
         else:
-            before, found = kept
-            if before != order and found[0] == "workloads":  # only a workload knows its place in the set
-                found = found[0], replace(found[1], order=order)
-        self._objects[document] = (order, found)
-        return found
+            before, decoded_object = kept
+            if before != order and decoded_object[0] == "workloads":  # only a workload knows its place in the set
+                decoded_object = decoded_object[0], replace(decoded_object[1], order=order)
+        self._objects[document] = (order, decoded_object)
+        return decoded_object
 
     def _judge(self, document: Document, version: str) -> Refusals:
         kept = self._refused.get(document)
-        found = refused_of(document, version) if kept is None else kept
-        self._refused[document] = found
-        return found
+        refusals = refused_of(document, version) if kept is None else kept
+        self._refused[document] = refusals
+        return refusals

@@ -51,10 +51,10 @@ class SessionFiles:
 
     def look_again(self) -> bool:
         """Read the files from the disk. Return whether any of them, or their list, has changed."""
-        found = tuple(self._find())
-        if found == self._inputs:
+        inputs = tuple(self._find())
+        if inputs == self._inputs:
             return False
-        self._inputs = found
+        self._inputs = inputs
         self._rendered = ByIdentity(
             (item, tuple(documents_of(item, self._kinds.is_read)))
             for item in self._inputs

@@ -41,8 +41,8 @@ def shift_between(old: str, new: str) -> Shift:
     tail = _alike(before[head:][::-1], after[head:][::-1])
     last, last_now = len(before) - tail, len(after) - tail
     inside = _matches(before[head:last], after[head:last_now])
-    found = ((0, 0, head), *((a + head, b + head, size) for a, b, size in inside), (last, last_now, tail))
-    kept = ((a + 1, b + 1, size) for a, b, size in found if size)
+    matches = ((0, 0, head), *((a + head, b + head, size) for a, b, size in inside), (last, last_now, tail))
+    kept = ((a + 1, b + 1, size) for a, b, size in matches if size)
     return Shift(((1, 1, 0), *kept, (len(before) + 1, len(after) + 1, 0)))
 
 
@@ -52,16 +52,16 @@ def _matches(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     return [(match.a, match.b, match.size) for match in SequenceMatcher(None, old, new).get_matching_blocks()]
 
 
-def _alike(one: list[str], other: list[str]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((number for number, (a, b) in pairs if a != b), min(len(one), len(other)))
+def _alike(lines: list[str], other: list[str]) -> int:
+    pairs = enumerate(zip(lines, other, strict=False))
+    return next((number for number, (a, b) in pairs if a != b), min(len(lines), len(other)))
 
 
 def moved(finding: Finding, shifts: dict[str, Shift]) -> Finding:
     """Return the finding with its places in the texts as they are now; ``shifts`` has the edited files by path."""
     if not shifts:
         return finding
-    related = tuple(Related(moved_place(one.location, shifts), one.label) for one in finding.related)
+    related = tuple(Related(moved_place(place.location, shifts), place.label) for place in finding.related)
     also = tuple(moved(part, shifts) for part in finding.also)
     return replace(finding, location=moved_place(finding.location, shifts), related=related, also=also)
 

@@ -204,9 +204,9 @@ def tidy() -> None:
 _Told = tuple[str, ObjectRef]
 
 
-def _joined(found: Sequence[Finding], kept: Sequence[Finding], ran: set[str]) -> tuple[Finding, ...]:
+def _joined(findings: Sequence[Finding], kept: Sequence[Finding], ran: set[str]) -> tuple[Finding, ...]:
     """Return new and kept findings by place; what a kept finding explains is no finding of its own."""
     explained: set[_Told] = {(part.rule, part.object) for finding in kept for part in finding.also}
-    new = (finding for finding in found if finding.rule in ran and (finding.rule, finding.object) not in explained)
+    new = (finding for finding in findings if finding.rule in ran and (finding.rule, finding.object) not in explained)
     both = sorted((*new, *kept), key=lambda f: (f.location.path, f.location.span, f.rule))
     return tuple(numbered(both))

@@ -45,13 +45,13 @@ class Watch:
 def _stats(paths: Iterable[str]) -> Iterator[tuple[str, _Stat]]:
     for path in {os.path.realpath(path) for path in paths}:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError:  # it is gone, or will come
             continue
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             yield from _below(path)
         else:
-            yield path, _of(found)
+            yield path, _of(status)
 
 
 def _below(folder: str) -> Iterator[tuple[str, _Stat]]:
@@ -72,5 +72,5 @@ def _below(folder: str) -> Iterator[tuple[str, _Stat]]:
             continue
 
 
-def _of(found: os.stat_result) -> _Stat:
-    return found.st_mtime_ns, found.st_size, found.st_ino
+def _of(status: os.stat_result) -> _Stat:
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -84,8 +84,8 @@ def card(page: str) -> str:
     folder, slug = page.split("/")
     if folder == "workloads":
         return next(explained(kind) for kind in SHIPPED if kind.slug == slug)
-    found = read_card(ROOT / f"{page}.md")
-    return as_markdown(Rulebook.shipped().get(slug), found)
+    rule_card = read_card(ROOT / f"{page}.md")
+    return as_markdown(Rulebook.shipped().get(slug), rule_card)
 
 
 def outward(page: str, text: str) -> Iterator[str]:
@@ -93,7 +93,7 @@ def outward(page: str, text: str) -> Iterator[str]:
     is_code = False
     for line in text.split("\n"):
         is_code ^= line.lstrip().startswith("```")
-        yield line if is_code else LINK.sub(lambda found: address(page, found[1], found[2] or ""), line)
+        yield line if is_code else LINK.sub(lambda match: address(page, match[1], match[2] or ""), line)
 
 
 def address(page: str, target: str, anchor: str) -> str:

@@ -68,15 +68,17 @@ def _inner(name: str, key: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 def keys() -> Iterator[str]:
     """Yield a table of the keys of the configuration, and one of the parameters of rules."""
-    found = schema(Rulebook.shipped())["properties"]
+    properties = schema(Rulebook.shipped())["properties"]
     yield from ("| key | value | default | |", "|---|---|---|---|")
-    tables = ((f"{name}.{inner}", one) for name, key in found.items() for inner, one in _inner(name, key))
-    for name, key in (*((n, k) for n, k in found.items() if not any(_inner(n, k))), *tables):
+    tables = (
+        (f"{name}.{inner}", inner_key) for name, key in properties.items() for inner, inner_key in _inner(name, key)
+    )
+    for name, key in (*((n, k) for n, k in properties.items() if not any(_inner(n, k))), *tables):
         default = _code(json.dumps(key["default"])) if "default" in key else ""
         yield f"| `{name}` | {_value(key)} | {default} | {_cell(key.get('description', ''))} |"
     yield from ("", "## Parameters of rules", "", "In a table `[rules.SLUG]`; every rule also has `severity`.", "")
     yield from ("| rule | parameter | value | default | |", "|---|---|---|---|---|")
-    for slug, rule in found["rules"]["properties"].items():
+    for slug, rule in properties["rules"]["properties"].items():
         for name, key in rule.get("properties", {}).items():
             if name != "severity":
                 link = f"[{slug}](../../rules/{slug}.md)"
@@ -91,18 +93,25 @@ def _value(key: Mapping[str, Any]) -> str:
     if kind == "array":
         return f"list of {_value(key['items'])}s"
     words = {"string": "text", "integer": "whole number", "object": "table", "boolean": "`true` or `false`", "": "name"}
-    return words.get(kind, str(kind)) if isinstance(kind, str) else " or ".join(_value({"type": one}) for one in kind)
+    return (
+        words.get(kind, str(kind))
+        if isinstance(kind, str)
+        else " or ".join(_value({"type": each_kind}) for each_kind in kind)
+    )
 
 
 def names() -> Iterator[str]:
     """Yield a section for every exported name, functions first."""
     every = {name: getattr(kubesched_lint, name) for name in kubesched_lint.__all__ if not name.startswith("_")}
-    for name, thing in sorted(every.items(), key=lambda pair: (inspect.isclass(pair[1]), pair[0].lower())):
-        yield from ("", f"## {name}", "", *_signature(name, thing), _prose(inspect.getdoc(thing) or ""))
-        if inspect.isclass(thing) and issubclass(thing, Struct):
-            notes = _notes(thing)
-            kinds = thing.__annotations__
-            yield from ("", *(f"- `{one}`: `{kinds[one]}`{notes.get(one, '')}" for one in thing.__struct_fields__))
+    for name, member in sorted(every.items(), key=lambda pair: (inspect.isclass(pair[1]), pair[0].lower())):
+        yield from ("", f"## {name}", "", *_signature(name, member), _prose(inspect.getdoc(member) or ""))
+        if inspect.isclass(member) and issubclass(member, Struct):
+            notes = _notes(member)
+            kinds = member.__annotations__
+            yield from (
+                "",
+                *(f"- `{field}`: `{kinds[field]}`{notes.get(field, '')}" for field in member.__struct_fields__),
+            )
 
 
 def _notes(record: type) -> dict[str, str]:
@@ -116,13 +125,13 @@ def _notes(record: type) -> dict[str, str]:
     }
 
 
-def _signature(name: str, thing: Any) -> Iterator[str]:
+def _signature(name: str, member: Any) -> Iterator[str]:
     """Yield a function's name and parameters, one on a line."""
-    if inspect.isclass(thing):
+    if inspect.isclass(member):
         return
     yield from ("```python", f"{name}(")
     may_be_bare = True
-    for parameter in inspect.signature(thing).parameters.values():
+    for parameter in inspect.signature(member).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY and may_be_bare:
             yield "    *,"
         may_be_bare = parameter.kind is parameter.POSITIONAL_OR_KEYWORD

@@ -144,7 +144,7 @@ def test_every_fact_has_the_type_that_it_declares(each: Any, scenario: Scenario)
     everything = {name: frozenset(field.name for field in struct.fields) for name, struct in STRUCTS.items()}
     show = show_of(each.struct, everything, STRUCTS)
     for place in places:
-        _must_fit(each.struct, show(place.thing, view))
+        _must_fit(each.struct, show(place.subject, view))
 
 
 def _must_fit(struct: str, shown: dict[str, Any]) -> None:

@@ -98,6 +98,6 @@ def _bare(now: RunningCluster) -> Iterator[AuditFinding]:
         first = ObjectRef("Pod", bare[0].namespace, bare[0].name)
         have = f"{many(len(bare), 'pod')} {plural(len(bare), 'has', 'have')} no controller"
         text = f"{have}: {first_few(names)}"
-        them = plural(len(bare), "it", "them")
-        what = ("note", f"kubectl drain stops at {them} without --force, and with --force nobody makes {them} again")
+        whom = plural(len(bare), "it", "them")
+        what = ("note", f"kubectl drain stops at {whom} without --force, and with --force nobody makes {whom} again")
         yield AuditFinding(DRAINS, Severity.NOTE, first, text, evidence=FACT, pods=len(bare), details=(what,))

@@ -78,14 +78,14 @@ class Crowding:
         rows = [(free(resource), amount - 1, self._all[resource]) for resource, amount in asked.items()]
         weight = largest = 0
         for position in positions(room):
-            one = weights.get(position)
-            if one is None:
+            node_weight = weights.get(position)
+            if node_weight is None:
                 self.looks += 1
                 missing = [int(min(row[position], _AMPLE) - less) * _WHOLE // whole for row, less, whole in rows]
-                one = weights[position] = max(min(missing), 0)
-            weight += one
-            if one > largest:
-                largest = one
+                node_weight = weights[position] = max(min(missing), 0)
+            weight += node_weight
+            if node_weight > largest:
+                largest = node_weight
             if weight - repelling * largest > self._weight:
                 break
         return weight - repelling * largest > self._weight
@@ -95,26 +95,28 @@ class Crowding:
 
     def _repelling(self, pod: Pod) -> int | None:
         """Return at most how many lost pods close a node to a pod by being on it; None if one may close several."""
-        state, found = self._state, 0
+        state, repelling = self._state, 0
         if pod.host_ports:
-            found += sum(count for group, count in self._gone if group.pod.host_ports)
+            repelling += sum(count for group, count in self._gone if group.pod.host_ports)
         for term in pod.required_anti_affinity:
             if _selects_by_place(term):
                 return None
-            found += state.classes.tally_of(selected_classes(term, pod.namespace, state)).total(self._lost)
+            repelling += state.classes.tally_of(selected_classes(term, pod.namespace, state)).total(self._lost)
         for holders in state.classes.repelling.possible(pod):
             if selects_pod(holders.term, holders.namespace, pod, state):
-                found += sum(held.tally.total(self._lost) for held in holders.items)
-        return None if found and not state.index.one_node_each(HOSTNAME) else found
+                repelling += sum(held.tally.total(self._lost) for held in holders.items)
+        return None if repelling and not state.index.one_node_each(HOSTNAME) else repelling
 
 
 def _asked(pod: Pod) -> Mapping[str, int]:
     """Return what a pod takes from a node: its requests, and the place of one pod."""
-    found = Counter({PODS: 1})
-    found.update({resource: amount for resource, amount in pod.requests.items() if amount > 0})
-    return found
+    taken = Counter({PODS: 1})
+    taken.update({resource: amount for resource, amount in pod.requests.items() if amount > 0})
+    return taken
 
 
 def _selects_by_place(term: PodAffinityTerm) -> bool:
     """Return whether a term selects pods by labels that they get where they are bound."""
-    return term.selector is not None and any(one.key in (ZONE, REGION) for one in term.selector.requirements)
+    return term.selector is not None and any(
+        requirement.key in (ZONE, REGION) for requirement in term.selector.requirements
+    )

@@ -60,14 +60,14 @@ def _beside_others(group: ReplicaGroup, now: RunningCluster) -> Iterator[AuditFi
     """Yield what required pod affinity and anti-affinity would refuse where the pods run."""
     if not (group.pod.required_affinity or group.pod.required_anti_affinity):
         return
-    state, found = now.state, dict[str, list[int]]()
+    state, refused = now.state, dict[str, list[int]]()
     for position in list(dict.fromkeys(_suspects(group, state)))[:MOST_PLACES]:
         with state.undone():
             state.remove(placement_on(position, group, state))
             for rejection in inter_pod_affinity.reject(group.pod, state, only(position)):
                 if rejection.nodes and rejection.reason in (REPELLED, UNATTRACTED):
-                    found.setdefault(rejection.reason, []).append(position)
-    for reason, there in found.items():
+                    refused.setdefault(rejection.reason, []).append(position)
+    for reason, there in refused.items():
         names = first_few([now.lasting.index.names[p] for p in there])
         if reason == REPELLED:
             text = f"{_pods(group, len(there))} on {names} beside pods that required anti-affinity refuses"
@@ -80,17 +80,17 @@ def _beside_others(group: ReplicaGroup, now: RunningCluster) -> Iterator[AuditFi
 def _suspects(group: ReplicaGroup, state: ClusterState) -> Iterator[int]:
     """Yield the positions where a pod that is refused may be beside one of the group: the domain holds one too many."""
     pod, index = group.pod, state.index
-    found = index.all if pod.required_affinity else EMPTY
+    suspected = index.all if pod.required_affinity else EMPTY
     for term in pod.required_anti_affinity:
         tally = state.classes.tally_of(selected_classes(term, pod.namespace, state))
         least = 2 if selects_incoming(term, pod, pod, state) else 1
         if index.one_node_each(term.topology_key):
-            found |= tally.at_least(least, index.with_key(term.topology_key))
+            suspected |= tally.at_least(least, index.with_key(term.topology_key))
         else:
             crowded = (nodes for nodes in index.domains(term.topology_key).values() if tally.total(nodes) >= least)
             for nodes in crowded:
-                found |= nodes
-    return (position for position in group.positions if found >> position & 1)
+                suspected |= nodes
+    return (position for position in group.positions if suspected >> position & 1)
 
 
 def _pods(group: ReplicaGroup, count: int) -> str:

@@ -78,29 +78,31 @@ class Audit(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
     def of(self, section: str) -> Iterator[AuditFinding]:
-        return (one for one in self.findings if one.section == section)
+        return (finding for finding in self.findings if finding.section == section)
 
     def is_bad(self, fail_on: Severity | None) -> bool:
         """Return whether something of at least this severity was found; never for None."""
-        return fail_on is not None and any(one.severity >= fail_on for one in self.findings)
+        return fail_on is not None and any(finding.severity >= fail_on for finding in self.findings)
 
 
-def in_order(found: Iterable[AuditFinding]) -> Iterator[AuditFinding]:
+def in_order(findings: Iterable[AuditFinding]) -> Iterator[AuditFinding]:
     """Yield findings by section, severity and number of pods."""
     sections = list(SECTIONS)
-    yield from sorted(found, key=lambda f: (sections.index(f.section), -f.severity, -f.pods, str(f.object), f.message))
+    yield from sorted(
+        findings, key=lambda f: (sections.index(f.section), -f.severity, -f.pods, str(f.object), f.message)
+    )
 
 
-def one_per_cause(found: Iterable[AuditFinding]) -> Iterator[AuditFinding]:
+def one_per_cause(findings: Iterable[AuditFinding]) -> Iterator[AuditFinding]:
     """Yield findings in order; of those of a section with one cause, the first, which names the other objects."""
     kept: dict[object, AuditFinding] = {}
-    for one in in_order(found):
-        key = (one.section, one.cause) if one.cause else one
+    for finding in in_order(findings):
+        key = (finding.section, finding.cause) if finding.cause else finding
         first = kept.get(key)
         if first is None:
-            kept[key] = one
-        elif one.object not in first.objects:
-            kept[key] = replace(first, others=(*first.others, one.object), pods=first.pods + one.pods)
+            kept[key] = finding
+        elif finding.object not in first.objects:
+            kept[key] = replace(first, others=(*first.others, finding.object), pods=first.pods + finding.pods)
     yield from kept.values()
 
 

@@ -78,12 +78,12 @@ class Losses:
         self._zones = dict(zones) if len(zones) > 1 else {}
 
     def findings(self) -> Iterator[AuditFinding]:
-        found: dict[ObjectRef, list[AuditFinding]] = {}
+        by_object: dict[ObjectRef, list[AuditFinding]] = {}
         zones = ((name, nodes, self.gone(nodes)) for name, nodes in self._zones.items())
-        for one in (*self._of("node", self._of_nodes()), *self._of("zone", zones)):
-            found.setdefault(one.object, []).append(one)
-        for first, *more in found.values():
-            yield replace(first, details=(*first.details, *(("and", _beside(first, one)) for one in more)))
+        for finding in (*self._of("node", self._of_nodes()), *self._of("zone", zones)):
+            by_object.setdefault(finding.object, []).append(finding)
+        for first, *more in by_object.values():
+            yield replace(first, details=(*first.details, *(("and", _beside(first, other)) for other in more)))
         yield from self._at_once(self._zones)
 
     def places(self) -> Iterable[tuple[str, NodeSet]]:
@@ -181,8 +181,8 @@ class Losses:
 
     def gone(self, nodes: NodeSet) -> Sequence[tuple[ReplicaGroup, int]]:
         """Return each group with pods on the nodes, and how many: those of the first node first."""
-        found = [(group, group.on(nodes)) for group in self._groups if group.nodes & nodes]
-        return sorted(found, key=lambda one: lowest(one[0].nodes & nodes))
+        lost = [(group, group.on(nodes)) for group in self._groups if group.nodes & nodes]
+        return sorted(lost, key=lambda pair: lowest(pair[0].nodes & nodes))
 
     def has_room(self, gone: Sequence[tuple[ReplicaGroup, int]], nodes: NodeSet) -> bool:
         """Whether every pod finds a node whatever the order.
@@ -244,15 +244,15 @@ class Losses:
             yield from self._placed(gone, state, state.index.all & ~nodes)
 
     def _placed(self, gone: Sequence[tuple[ReplicaGroup, int]], state: ClusterState, among: NodeSet) -> Iterator[_Left]:
-        groups = sorted(gone, key=lambda one: (-(one[0].pod.priority or 0), str(one[0].ref)))
+        groups = sorted(gone, key=lambda pair: (-(pair[0].pod.priority or 0), str(pair[0].ref)))
         queue = [Copies(group.pod, _owner(group), count) for group, count in groups]
         placing = Placing(queue, state, among=among).run()
-        for number, ((group, count), one) in enumerate(zip(groups, queue, strict=True)):
-            if one.left:
+        for number, ((group, count), copies) in enumerate(zip(groups, queue, strict=True)):
+            if copies.left:
                 diagnosis = placing.diagnosis(number)
                 surely = 0 if static_reach(group.pod, state.index).usable & among else count
                 at = place(group.pod, group.workload, decisive(group.pod, diagnosis, state), group.ref)
-                yield _Left(group, one.left, Waits(surely, NOWHERE), message(diagnosis), at)
+                yield _Left(group, copies.left, Waits(surely, NOWHERE), message(diagnosis), at)
 
     def _at_once(self, zones: Mapping[str, NodeSet]) -> Iterator[AuditFinding]:
         """Yield workloads of several pods, all of which run on one node, or in one of several zones."""
@@ -279,24 +279,24 @@ def _owner(group: ReplicaGroup) -> Selector | None:
     return None if group.workload is None else owner_selector(group.workload, group.pod.labels)
 
 
-def _by_object(found: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
+def _by_object(left_pods: Iterable[_Left]) -> dict[ObjectRef, tuple[_Left, ...]]:
     """Return the parts by object: pods of a StatefulSet differ by their claims."""
     parts: dict[ObjectRef, tuple[_Left, ...]] = {}
-    for one in found:
-        parts[one.group.ref] = (*parts.get(one.group.ref, ()), one)
+    for part in left_pods:
+        parts[part.group.ref] = (*parts.get(part.group.ref, ()), part)
     return parts
 
 
 def _worst(several: Iterable[_Loss]) -> _Loss:
-    return max(several, key=lambda one: (one.pods, one.lost))
+    return max(several, key=lambda loss: (loss.pods, loss.lost))
 
 
 def _finding(what: str, ref: ObjectRef, several: Sequence[_Loss], assumed: str) -> AuditFinding:
     worst = _worst(several)
-    lost = [one.lost for one in several]
+    lost = [loss.lost for loss in several]
     which = f"{what} {worst.lost}" if len(lost) == 1 else f"any of {len(lost)} {what}s ({first_few(lost)})"
-    most = "up to " if len({one.pods for one in several}) > 1 else ""
-    is_proven = all(one.is_proven for one in several)
+    most = "up to " if len({loss.pods for loss in several}) > 1 else ""
+    is_proven = all(loss.is_proven for loss in several)
     find = plural(worst.pods, "finds", "find")
     first = max(worst.parts, key=lambda part: part.pods)
     return AuditFinding(

@@ -71,7 +71,7 @@ def _waits(member: SimulatedMember) -> Waits:
         return Waits(0)
     counted = Waits(max(wanted - most.pods, 0), most.why)
     can_follow = not (scope.strong or scope.open_ or quota_short(simulated) or simulated.need_devices(members))
-    return max(counted, _searched(member, members), key=lambda one: one.pods) if can_follow else counted
+    return max(counted, _searched(member, members), key=lambda waits: waits.pods) if can_follow else counted
 
 
 def _searched(member: SimulatedMember, members: tuple[int, ...]) -> Waits:

@@ -31,13 +31,13 @@ def _of(group: ReplicaGroup, now: RunningCluster) -> Iterator[AuditFinding]:
     count, total = len(lost), len(group.positions)
     who = "the pod" if total == 1 else f"{count} of {total} pods"
     where = "" if total == 1 else ", if one of them were deleted,"
-    it = " if it were deleted" if total == 1 else ""
+    condition = " if it were deleted" if total == 1 else ""
     makes_room = " without evicting other pods" if seen[2] else ""
     yield AuditFinding(
         RETURN,
         Severity.WARNING,
         group.ref,
-        f"{who} of {group.ref}{where} would find no node{makes_room}{it}",
+        f"{who} of {group.ref}{where} would find no node{makes_room}{condition}",
         place(group.pod, group.workload, plugin, group.ref),
         PROOF,
         count,
@@ -57,9 +57,9 @@ def _lost(group: ReplicaGroup, state: ClusterState) -> tuple[list[int], tuple[in
     first = (-1, whole, False)
     lost: list[int] = []
     for alike in list(_alike(group, state, is_open=bool(whole.feasible)))[:MOST_PLACES]:
-        found = _without_one(group, alike[0], state)
-        if found is not None:
-            first = found if not lost else first
+        refusal = _without_one(group, alike[0], state)
+        if refusal is not None:
+            first = refusal if not lost else first
             lost += alike
     return lost, first
 
@@ -92,10 +92,10 @@ def _without_one(group: ReplicaGroup, position: int, state: ClusterState) -> tup
         state.remove(placement_on(position, group, state))
         if not filter_node(group.pod, state, position):
             return None
-        found = diagnose(group.pod, state)
-        if found.feasible:
+        diagnosis = diagnose(group.pod, state)
+        if diagnosis.feasible:
             return None
-        return position, found, preempt(group.pod, found, state).chosen is not None
+        return position, diagnosis, preempt(group.pod, diagnosis, state).chosen is not None
 
 
 def placement_on(position: int, group: ReplicaGroup, state: ClusterState) -> Placement:

@@ -70,7 +70,7 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
         except work.OutOfWorkError:
             unfollowed.append(f"{what}: only a part, because {work.WHY}")
 
-    found = [
+    audit_findings = [
         *pending(now, waiting or (), may_grow=now.today.is_elastic),
         *all_of(SECTIONS[RETURN], lambda: not_returning(now)),
         *all_of(SECTIONS[DRAINS], lambda: blocking(now)),
@@ -85,8 +85,8 @@ def _audited(cluster: Cluster, options: Options, rulebook: Rulebook, described: 
     count = tally(waiting or ())
     version = not_modelled(options.kubernetes_version, cluster.server_version)
     return Audit(
-        tuple(one_per_cause(_explained(found))),
-        tuple(one for one in waiting or () if one.verdict in (DIFFERS, OLDER)),
+        tuple(one_per_cause(_explained(audit_findings))),
+        tuple(group for group in waiting or () if group.verdict in (DIFFERS, OLDER)),
         count,
         described,
         len(running.inventory.workloads),
@@ -113,33 +113,35 @@ def _skipped(skips: Sequence[Skip]) -> Iterator[str]:
 # --- One finding per cause: the most important one has what the others say ------------------------------------------
 
 
-def _explained(found: Sequence[AuditFinding]) -> Iterator[AuditFinding]:
+def _explained(audited: Sequence[AuditFinding]) -> Iterator[AuditFinding]:
     """Yield findings without those that an earlier one covers."""
     about: dict[object, list[AuditFinding]] = {}
-    for one in found:
-        for key in {one.object, (one.section, one.place)}:
-            about.setdefault(key, []).append(one)
+    for finding in audited:
+        for key in {finding.object, (finding.section, finding.place)}:
+            about.setdefault(key, []).append(finding)
     gone: set[AuditFinding] = set()
-    for one in found:
-        if one in gone:
+    for finding in audited:
+        if finding in gone:
             continue
-        near = dict.fromkeys(f for key in (one.object, (one.section, one.place)) for f in about[key] if f is not one)
-        beside = [f for f in near if f not in gone and _covers(one, f)]
+        near = dict.fromkeys(
+            f for key in (finding.object, (finding.section, finding.place)) for f in about[key] if f is not finding
+        )
+        beside = [f for f in near if f not in gone and _covers(finding, f)]
         gone.update(beside)
-        yield _with(one, beside)
+        yield _with(finding, beside)
 
 
-def _covers(one: AuditFinding, other: AuditFinding) -> bool:
+def _covers(finding: AuditFinding, other: AuditFinding) -> bool:
     """Whether another finding, about the same object or at the same place, follows from this one or names its cause."""
-    if one.section == DRAINS:
-        return not one.rule and bool(other.rule) and other.section == DRAINS and other.place == one.place != ""
-    if other.object != one.object:
+    if finding.section == DRAINS:
+        return not finding.rule and bool(other.rule) and other.section == DRAINS and other.place == finding.place != ""
+    if other.object != finding.object:
         return False
-    if one.section == GATED:
+    if finding.section == GATED:
         return other.role == "gates"
-    if one.section == RETURN and one.rule:
+    if finding.section == RETURN and finding.rule:
         return other.section == RETURN
-    if one.section not in (PENDING, RETURN):
+    if finding.section not in (PENDING, RETURN):
         return False
     if other.section == LOSS:
         return other.evidence != FACT

@@ -73,15 +73,15 @@ class RunningCluster:
     @cached_property
     def groups(self) -> tuple[ReplicaGroup, ...]:
         """The pods that run and stay."""
-        found: dict[ObjectRef, list[ReplicaGroup]] = {}
+        groups_by_ref: dict[ObjectRef, list[ReplicaGroup]] = {}
         for group in self._groups():
-            mine = found.setdefault(group.ref, [])
+            mine = groups_by_ref.setdefault(group.ref, [])
             at = next((n for n, c in enumerate(mine[:MOST_PLACES]) if same_values(c.pod, group.pod)), None)
             if at is None:
                 mine.append(group)
             else:
                 mine[at] = with_more(mine[at], group)
-        return tuple(group for groups in found.values() for group in groups)
+        return tuple(group for groups in groups_by_ref.values() for group in groups)
 
     def _groups(self) -> Iterator[ReplicaGroup]:
         workloads = {w.key: w for w in self.running.inventory.workloads}
@@ -110,11 +110,11 @@ class RunningCluster:
     @property
     def unfollowed(self) -> Iterator[str]:
         """Yield whose pods return and loss leave out, and why."""
-        found: dict[str, dict[str, None]] = {}
+        refs_by_reason: dict[str, dict[str, None]] = {}
         for group in self.groups:
             if group.comes_back and (why := self._unknown(group)):
-                found.setdefault(why, {})[str(group.ref)] = None
-        for why, refs in found.items():
+                refs_by_reason.setdefault(why, {})[str(group.ref)] = None
+        for why, refs in refs_by_reason.items():
             yield f"whether pods of {first_few(list(refs))} would find another node: {why}"
 
     @property

@@ -48,13 +48,13 @@ def wanted(sets: Iterable[Iterable[Found]], namespace: str, more: Iterable[Pinne
     charts: dict[Pinned, None] = dict.fromkeys(more)
     others: dict[tuple[str, str], None] = {}
     for files in sets:
-        for one in _releases(files, namespace):
-            found = one.pinned
-            if isinstance(found, Pinned):
-                charts[found] = None
+        for release in _releases(files, namespace):
+            chart = release.pinned
+            if isinstance(chart, Pinned):
+                charts[chart] = None
             else:
-                where = one.document.location(())
-                others[f"{where.path}:{where.span.line}: {one.document.kind} {one.document.name}", found] = None
+                where = release.document.location(())
+                others[f"{where.path}:{where.span.line}: {release.document.kind} {release.document.name}", chart] = None
     return Wanted(tuple(sorted(charts)), tuple(others))
 
 
@@ -74,23 +74,23 @@ def _reads(api_version: object, kind: object) -> bool:
     return is_release(api_version, kind) or is_named_by_releases(api_version, kind)
 
 
-def pulled(one: Pinned, folder: str, locked: Mapping[Pinned, Locked]) -> Locked:
+def pulled(chart: Pinned, folder: str, locked: Mapping[Pinned, Locked]) -> Locked:
     """Return what a chart is whose archive is in ``folder`` now. Raises PullError.
 
     What is locked must have the digest of the lock: another archive under the same version is refused. What a range
     means is asked again each time.
     """
-    known = locked.get(one)
-    if known and not one.is_range and archive(folder, known.sha256) is not None:
+    known = locked.get(chart)
+    if known and not chart.is_range and archive(folder, known.sha256) is not None:
         return known
     helm = which("helm")
     if helm is None:
         raise PullError(NO_HELM)
-    if not one.is_sound:
-        raise PullError(f"{one.repository} {one} is not pulled: no address, chart and version")
-    data = _fetched(one, helm)
+    if not chart.is_sound:
+        raise PullError(f"{chart.repository} {chart} is not pulled: no address, chart and version")
+    data = _fetched(chart, helm)
     version = _version_in(data)
-    resolved = version if one.is_range else ""
+    resolved = version if chart.is_range else ""
     try:
         digest = keep(folder, data)
     except OSError as error:
@@ -113,21 +113,21 @@ def _version_in(data: bytes) -> str:
     return version
 
 
-def _fetched(one: Pinned, helm: str) -> bytes:
+def _fetched(chart: Pinned, helm: str) -> bytes:
     """Return the archive that helm pulls. Raises PullError."""
-    is_oci = one.repository.startswith(_OCI)
-    at = f"@{one.digest}" if one.digest else ""
-    source = (f"{one.repository}/{one.chart}{at}",) if is_oci else (one.chart, f"--repo={one.repository}")
-    version = () if at else (f"--version={one.version}",)
+    is_oci = chart.repository.startswith(_OCI)
+    at = f"@{chart.digest}" if chart.digest else ""
+    source = (f"{chart.repository}/{chart.chart}{at}",) if is_oci else (chart.chart, f"--repo={chart.repository}")
+    version = () if at else (f"--version={chart.version}",)
     with TemporaryDirectory(prefix="kubesched-lint-") as name:
         folder = os.path.realpath(name)
         try:
             command = (helm, "pull", *source, *version, f"--destination={folder}")
             done = run_as_user(command, name="helm pull", timeout=_TIMEOUT)
-            found = [file for file in sorted(os.listdir(folder)) if file.endswith(".tgz")]
-            if done.code or len(found) != 1:
+            archives = [file for file in sorted(os.listdir(folder)) if file.endswith(".tgz")]
+            if done.code or len(archives) != 1:
                 raise PullError(f"helm pull: {message_of(done.error) or 'no archive, and no message'}")
-            data = content_at(os.path.join(folder, found[0]), LARGEST_OUTPUT)
+            data = content_at(os.path.join(folder, archives[0]), LARGEST_OUTPUT)
         except (ProgramError, OSError) as error:
             raise PullError(str(error)) from None
     if len(data) > LARGEST_OUTPUT:

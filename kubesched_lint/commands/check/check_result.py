@@ -134,7 +134,7 @@ class Check(Shown, Struct, frozen=True):
     @property
     def blocked(self) -> tuple[Started, ...]:
         """The workloads that must not be applied."""
-        return tuple(one for one in self.started if one.blocks(self.least))
+        return tuple(workload for workload in self.started if workload.blocks(self.least))
 
     @property
     def is_blocked(self) -> bool:

@@ -55,10 +55,10 @@ def check(
 
     Raises UnknownRuleError, and ValueError for an environment that the manifests do not have.
     """
-    found = Check(after.name, cluster.describe(now), least=least, errors=after.manifests.errors)
+    checked = Check(after.name, cluster.describe(now), least=least, errors=after.manifests.errors)
     missing = tuple(_missing(after, cluster))
     if missing:
-        return replace(found, missing=missing)
+        return replace(checked, missing=missing)
     after = with_targets(after, cluster)
     with work.within(most_steps(after, after)):
         scenes, notes = scenes_of(as_it_runs(after, cluster), after, (cluster, cluster), running=True)
@@ -69,19 +69,29 @@ def check(
     names = [part.scene.name for part in parts]
     placements = [(scene.name, end) for scene, end in zip(moving, ends, strict=True) if end is not None]
     started = named_once(
-        (((part.scene.name,), one) for part in parts for one in part.started()), names, lambda one: one.seen
+        (((part.scene.name,), workload) for part in parts for workload in part.started()),
+        names,
+        lambda workload: workload.seen,
     )
     return replace(
-        found,
+        checked,
         started=started,
         objects=objects,
-        unchanged=len({ref for part in parts for ref in part.unchanged} - {one.object for one in started}),
+        unchanged=len({ref for part in parts for ref in part.unchanged} - {workload.object for workload in started}),
         shortages=tuple(dict.fromkeys(shortage for part in parts for shortage in part.shortages())),
         refused=tuple(dict.fromkeys(text for part in parts for text in part.simulation.refused)),
-        nodes=named_once((((name,), one) for name, end in placements for one in added_changes(*end)), names),
-        evictions=named_once((((name,), one) for name, end in placements for one in only_new(*end)), names),
-        outside=tuple(dict.fromkeys(one for part in parts for one in part.outside())),
-        mutations=tuple({one.object: one for part in parts for one in mutated(part.scene.after.scenario)}.values()),
+        nodes=named_once(
+            (((name,), node_change) for name, end in placements for node_change in added_changes(*end)), names
+        ),
+        evictions=named_once((((name,), eviction) for name, end in placements for eviction in only_new(*end)), names),
+        outside=tuple(dict.fromkeys(change for part in parts for change in part.outside())),
+        mutations=tuple(
+            {
+                mutated_workload.object: mutated_workload
+                for part in parts
+                for mutated_workload in mutated(part.scene.after.scenario)
+            }.values()
+        ),
         missing=tuple(_unknown_for_gaps(started, cluster)),
         notes=(
             *notes,
@@ -204,9 +214,9 @@ def _simulated(scene: Scene, refs: Collection[ObjectRef]) -> SimulationReport:
     if not refs:
         return SimulationReport((), EVENTS, ())
     scales = tuple(
-        f"{one.object.kind}/{one.object.title}={one.running}"
-        for one in scaled_outside(side.written)
-        if one.is_automatic and one.object in refs
+        f"{scaled.object.kind}/{scaled.object.title}={scaled.running}"
+        for scaled in scaled_outside(side.written)
+        if scaled.is_automatic and scaled.object in refs
     )
     wishes = SimulationOptions(scale=scales)
     effort = effort_for(len(refs))
@@ -230,9 +240,11 @@ def _absent_namespaces(started: Sequence[Started], after: Version, cluster: Clus
     """
     if not cluster.has("Namespace"):
         return
-    known = {one.name for part in (cluster.inventory, after.manifests.inventory) for one in part.namespaces}
-    for name in dict.fromkeys(one.object.namespace for one in started if one.object.namespace not in known):
-        whose = first_few([str(one.object) for one in started if one.object.namespace == name])
+    known = {namespace.name for part in (cluster.inventory, after.manifests.inventory) for namespace in part.namespaces}
+    for name in dict.fromkeys(
+        workload.object.namespace for workload in started if workload.object.namespace not in known
+    ):
+        whose = first_few([str(workload.object) for workload in started if workload.object.namespace == name])
         yield f"the namespace {name} does not exist: unless it is created first, the API server refuses {whose}"
 
 
@@ -250,7 +262,7 @@ def _missing(after: Version, cluster: Cluster) -> Iterator[str]:
 
 def _unknown_for_gaps(started: Sequence[Started], cluster: Cluster) -> Iterator[str]:
     """Yield what the API server did not return, if it is unknown how something ends for another reason than work."""
-    cells = (event.cell for one in started for event in one.events if event.is_started)
+    cells = (event.cell for workload in started for event in workload.events if event.is_started)
     lacking = [m for cell in cells if cell.verdict == UNKNOWN for m in cell.missing if not m.endswith(work.WHY)]
     if cluster.gaps and lacking:
         yield from (f"not captured: {gap}" for gap in cluster.gaps)

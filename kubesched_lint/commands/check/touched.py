@@ -32,9 +32,11 @@ def touched(scenario: Scenario, objects: Sequence[ObjectChange]) -> Iterator[Obj
     changed = {change.object for change in objects}
     ours = scenario.manifests
     part = Inventory(
-        autoscalers=tuple(one for one in ours.autoscalers if one.ref in changed),
+        autoscalers=tuple(autoscaler for autoscaler in ours.autoscalers if autoscaler.ref in changed),
         budgets=tuple(
-            one for one in ours.budgets if ObjectRef("PodDisruptionBudget", one.namespace, one.name) in changed
+            budget
+            for budget in ours.budgets
+            if ObjectRef("PodDisruptionBudget", budget.namespace, budget.name) in changed
         ),
     )
     yield from (workload.ref for workload in ours.workloads if _is_concerned(workload, part))
@@ -43,10 +45,13 @@ def touched(scenario: Scenario, objects: Sequence[ObjectChange]) -> Iterator[Obj
 def _is_concerned(workload: Workload, objects: Inventory) -> bool:
     """Return whether an autoscaler of ``objects`` scales the workload, or a budget selects its pods."""
     key = workload.kind, workload.namespace, workload.name
-    if any((one.target.kind, one.namespace, one.target.name) == key for one in objects.autoscalers):
+    if any(
+        (autoscaler.target.kind, autoscaler.namespace, autoscaler.target.name) == key
+        for autoscaler in objects.autoscalers
+    ):
         return True
     labels = workload.pod.labels
     return any(
-        one.namespace == workload.namespace and one.selector is not None and one.selector.matches(labels)
-        for one in objects.budgets
+        budget.namespace == workload.namespace and budget.selector is not None and budget.selector.matches(labels)
+        for budget in objects.budgets
     )

@@ -31,12 +31,12 @@ def targets_of(nodes: Sequence[Node], pool: str, selected: str) -> tuple[str, ..
 
 
 def _of_pool(nodes: Sequence[Node], pool: str) -> tuple[str, ...]:
-    found = tuple(node.name for node in nodes if pool in (pool_of(node), node.group))
-    if not found:
+    matching = tuple(node.name for node in nodes if pool in (pool_of(node), node.group))
+    if not matching:
         known = sorted({pool_of(node) for node in nodes} - {""})
         shown = f"nodes show {first_few(known)}" if known else "no node shows its pool; use --nodes"
         raise ValueError(f"no node of pool {pool!r}: {shown}{did_you_mean(pool, known)}")
-    return found
+    return matching
 
 
 def _selected(nodes: Sequence[Node], text: str) -> tuple[str, ...]:
@@ -45,10 +45,10 @@ def _selected(nodes: Sequence[Node], text: str) -> tuple[str, ...]:
     if names.issuperset(given):
         return tuple(node.name for node in nodes if node.name in given)
     selector = selector_of(text)
-    found = tuple(node.name for node in nodes if selector.matches(node.labels))
-    if not found:
+    matching = tuple(node.name for node in nodes if selector.matches(node.labels))
+    if not matching:
         raise ValueError(f"--nodes {text!r} selects no node{did_you_mean(text, names)}")
-    return found
+    return matching
 
 
 def selector_of(text: str) -> Selector:
@@ -65,8 +65,8 @@ def _requirement(text: str) -> Requirement:
         values = tuple(value.strip() for value in listed[3].split(","))
         return Requirement(listed[1], "In" if listed[2] == "in" else "NotIn", values)
     for sign, operator in (("!=", "NotIn"), ("==", "In"), ("=", "In")):
-        key, found, value = (part.strip() for part in text.partition(sign))
-        if found and key:
+        key, separator, value = (part.strip() for part in text.partition(sign))
+        if separator and key:
             return Requirement(key, operator, (value,))
     key = text.strip()
     bare = key.removeprefix("!").strip()

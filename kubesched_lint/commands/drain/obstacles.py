@@ -80,13 +80,15 @@ def _bare_pods(now: RunningCluster) -> Iterator[tuple[BoundPod, Workload | None]
 
 
 def _refused(now: RunningCluster, targets: frozenset[str]) -> Iterator[Obstacle]:
-    for it in now.refused:
-        nodes = tuple(dict.fromkeys(bound.node for bound in it.running_pods if bound.node in targets))
-        decision = now.scenario.admission.decision(it.workload)
-        if nodes and it.workload.kind != "DaemonSet":
+    for member in now.refused:
+        nodes = tuple(dict.fromkeys(bound.node for bound in member.running_pods if bound.node in targets))
+        decision = now.scenario.admission.decision(member.workload)
+        if nodes and member.workload.kind != "DaemonSet":
             message = "" if decision.refusal is None else decision.refusal.message
             why = "the API server refuses new pods of this workload, so an evicted pod does not come back"
-            yield Obstacle(REFUSED, it.workload.ref, why, nodes, message, _location(it.workload, it.workload.pod.path))
+            yield Obstacle(
+                REFUSED, member.workload.ref, why, nodes, message, _location(member.workload, member.workload.pod.path)
+            )
 
 
 def returning(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]:
@@ -184,11 +186,11 @@ def _guarded_there(
 ) -> Iterator[tuple[Sequence[DisruptionBudget], tuple[str, ...]]]:
     """Yield the budgets that guard the same of the pods that are left, and the nodes of these pods."""
     timeline, model = played.drain, played.phase.transitions.model
-    found: dict[int, dict[str, None]] = {}
+    nodes_of_slots: dict[int, dict[str, None]] = {}
     for slot, position in left:
-        found.setdefault(slot, {})[timeline.nodes[position].name] = None
+        nodes_of_slots.setdefault(slot, {})[timeline.nodes[position].name] = None
     alike: dict[tuple[int, ...], dict[str, None]] = {}
-    for slot, nodes in found.items():
+    for slot, nodes in nodes_of_slots.items():
         pod, budgets = model.pod(slot), enumerate(timeline.objects.budgets)
         guards = tuple(at for at, budget in budgets if covers(budget, pod.namespace, pod.labels))
         alike.setdefault(guards, {}).update(nodes)
@@ -226,24 +228,24 @@ def _homeless(played: Played, state: State, slot: int, count: int, wave: Wave) -
         yield Obstacle(NO_NODE, workload.ref, f"{finds}: none is open", wave, main.message)
     for reason in reasons:
         kind = _kind(reason)
-        found = blamed_for(model, slot, reason)
-        of = found.of if isinstance(found.of, Workload) else workload
+        blamed = blamed_for(model, slot, reason)
+        of = blamed.of if isinstance(blamed.of, Workload) else workload
         why, missing = finds, dict[str, int]()
         if kind == ROOM:
             missing = _missing(model.pod(slot), played, diagnosis.rejections)
             lacks = ", ".join(f"{show(r, n)} {r}" for r, n in missing.items())
             why += f"; the node with most room lacks {lacks}" if lacks else ""
-        at = None if found.of.source is None else location_of(found.of.source, found.at)
+        at = None if blamed.of.source is None else location_of(blamed.of.source, blamed.at)
         yield Obstacle(kind, of.ref, why, wave, main.message, at, missing or None)
 
 
 def _one_per_kind(rejections: Sequence[Rejection]) -> Iterator[Rejection]:
     """Yield the reason of each kind that rejects the most nodes, the most frequent kinds first."""
-    found: dict[str, Rejection] = {}
+    by_kind: dict[str, Rejection] = {}
     for reason in sorted(rejections, key=lambda r: -r.nodes.bit_count()):
         if reason.plugin not in _CLOSED:
-            found.setdefault(_kind(reason), reason)
-    yield from found.values()
+            by_kind.setdefault(_kind(reason), reason)
+    yield from by_kind.values()
 
 
 def _kind(reason: Rejection) -> str:

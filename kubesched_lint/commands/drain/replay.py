@@ -86,8 +86,8 @@ class Replay:
     def tried(self, waves: Waves) -> Played:
         """Return the result of the last wave; where traces are followed, those after the first bad end are left out."""
         if waves not in self._played:
-            found = self._played[waves] = self._play(waves, up_to_bad=True)
-            if found.bad and found.timeline.runs:
+            played = self._played[waves] = self._play(waves, up_to_bad=True)
+            if played.bad and played.timeline.runs:
                 self._refused.add(waves)
         return self._played[waves]
 
@@ -150,8 +150,8 @@ class Judge:
 
     def lacking(self, state: State) -> dict[int, int]:
         """Return number of a workload → how many more of its pods have no node than at the start."""
-        here = self._timeline.pod_types.bound_by_workload(state)
-        return {n: least - here.get(n, 0) for n, least in self._least.items() if here.get(n, 0) < least}
+        bound_pods = self._timeline.pod_types.bound_by_workload(state)
+        return {n: least - bound_pods.get(n, 0) for n, least in self._least.items() if bound_pods.get(n, 0) < least}
 
 
 def _least_bound(timeline: Timeline) -> dict[int, int]:
@@ -161,4 +161,4 @@ def _least_bound(timeline: Timeline) -> dict[int, int]:
     """
     every = [timeline.pod_types.bound_by_workload(state) for state in timeline.states]
     staying = [n for n, desired in timeline.desired_states.items() if desired.spec.kind not in ("DaemonSet", "Pod")]
-    return {number: min((found.get(number, 0) for found in every), default=0) for number in staying}
+    return {number: min((bound_pods.get(number, 0) for bound_pods in every), default=0) for number in staying}

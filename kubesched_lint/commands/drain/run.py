@@ -144,17 +144,17 @@ class Planner:
         certain = tuple(obstacle for obstacle in obstacles if str(obstacle.of) not in unsure)
         missing = tuple(_missing(self._now))
         if certain:
-            found = self._certainly_impossible(certain)
+            plan = self._certainly_impossible(certain)
         elif missing:
-            found = self._by_traces()
+            plan = self._by_traces()
         else:
-            found = (self._is_small and self._searched()) or self._by_traces()
-        back = tuple(returning(self._now, self._targets)) if found.verdict == POSSIBLE else ()
+            plan = (self._is_small and self._searched()) or self._by_traces()
+        back = tuple(returning(self._now, self._targets)) if plan.verdict == POSSIBLE else ()
         if back:
-            found = replace(found, verdict=DEPENDS, is_fewest=False, obstacles=back)
+            plan = replace(plan, verdict=DEPENDS, is_fewest=False, obstacles=back)
         if missing and not certain:
-            found = replace(found, verdict=UNKNOWN, evidence="", missing=missing)
-        return replace(found, assumes=tuple(self._assumes()))
+            plan = replace(plan, verdict=UNKNOWN, evidence="", missing=missing)
+        return replace(plan, assumes=tuple(self._assumes()))
 
     @cached_property
     def _room(self) -> Room:
@@ -222,12 +222,12 @@ class Planner:
         waves, stuck = planned
         if not stuck:
             return self._possible(waves, SIMULATED, is_fewest=len(waves) == 1)
-        found, is_whole = _as_far_as_followed(where_it_ends(self._traces, self._targets, waves, stuck))
+        followed, is_whole = _as_far_as_followed(where_it_ends(self._traces, self._targets, waves, stuck))
         missing = (
             "the plans that were tried end badly; another order of events may end well",
             *(() if is_whole else (f"further obstacles: {work.WHY}",)),
         )
-        return DrainPlan(UNKNOWN, "", self._targets, obstacles=_one_each(found), missing=missing)
+        return DrainPlan(UNKNOWN, "", self._targets, obstacles=_one_each(followed), missing=missing)
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
@@ -236,7 +236,7 @@ class Planner:
 
     def _depends(self, waves: Waves) -> DrainPlan:
         """Return a plan of which some end is good, with the first wave that may end badly."""
-        worst = next((found for n in range(len(waves)) if (found := self._any.play(waves[: n + 1])).bad), None)
+        worst = next((played for n in range(len(waves)) if (played := self._any.play(waves[: n + 1])).bad), None)
         told_waves = played_waves(self._traces, waves)
         if worst is None:
             return DrainPlan(DEPENDS, PROVEN, self._targets, told_waves)
@@ -255,14 +255,14 @@ class Planner:
 
     def plan_further(self) -> tuple[Obstacle, ...] | None:
         """Return the obstacles that remain without the certain ones; None if they are not the smallest set."""
-        found = (self._is_small and self._searched()) or self._by_traces()
-        if found.verdict in (POSSIBLE, DEPENDS):
+        plan = (self._is_small and self._searched()) or self._by_traces()
+        if plan.verdict in (POSSIBLE, DEPENDS):
             return ()  # some order of events ends well
-        return found.obstacles if found.is_smallest else None
+        return plan.obstacles if plan.is_smallest else None
 
     def _impossible(self, obstacles: tuple[Obstacle, ...], evidence: str, *, is_smallest: bool) -> DrainPlan:
         # Overlays may define one budget several times.
-        each = tuple(one for number, one in enumerate(obstacles) if one not in obstacles[:number])
+        each = tuple(obstacle for number, obstacle in enumerate(obstacles) if obstacle not in obstacles[:number])
         return DrainPlan(IMPOSSIBLE, evidence, self._targets, obstacles=each, is_smallest=is_smallest)
 
     def _assumes(self) -> Iterator[str]:
@@ -274,7 +274,7 @@ class Planner:
             yield "no pod of a Job ends meanwhile"
         scenario = self._now.scenario
         followed = (scenario.member(self._now.simulated.workloads[number]) for number in self._now.members)
-        yield from dict.fromkeys(premise for it in followed for premise in pod_premises(it))
+        yield from dict.fromkeys(premise for member in followed for premise in pod_premises(member))
         if self._now.preempts:
             yield "pods preempt as the default scheduler does it, and victims are gone at once"
         if self._now.scope.open_:
@@ -290,10 +290,10 @@ class Planner:
 
 def _one_each(obstacles: Iterable[Obstacle]) -> tuple[Obstacle, ...]:
     """Return the first obstacle for each condition."""
-    found: dict[Condition, Obstacle] = {}
+    by_condition: dict[Condition, Obstacle] = {}
     for obstacle in obstacles:
-        found.setdefault(condition_of(obstacle), obstacle)
-    return tuple(found.values())
+        by_condition.setdefault(condition_of(obstacle), obstacle)
+    return tuple(by_condition.values())
 
 
 def _is_sure(played: Played) -> bool:
@@ -302,20 +302,20 @@ def _is_sure(played: Played) -> bool:
 
 def _within_steps(search: Fewest) -> Waves | None:
     """Return the waves, empty if there are none; None after too many steps."""
-    found: Waves | None = work.tried(lambda: search.waves() or (), None)
-    search.is_sound = search.is_sound and found is not None
-    return found
+    waves: Waves | None = work.tried(lambda: search.waves() or (), None)
+    search.is_sound = search.is_sound and waves is not None
+    return waves
 
 
 def _as_far_as_followed(obstacles: Iterator[Obstacle]) -> tuple[Sequence[Obstacle], bool]:
     """Return the obstacles that are found within half of the steps that are left, and whether these are all."""
-    found: list[Obstacle] = []
+    followed: list[Obstacle] = []
 
     def follow() -> bool:
-        found.extend(obstacles)
+        followed.extend(obstacles)
         return True
 
-    return found, work.tried(follow, False, 2)
+    return followed, work.tried(follow, False, 2)
 
 
 def _unknown_of_card(workload: Workload) -> str:

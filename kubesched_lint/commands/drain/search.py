@@ -36,9 +36,9 @@ class Fewest:
         """Return the accepted plan with the fewest waves; None if there is none."""
         least = -(-len(self._targets) // self._at_once)
         for count in range(least, len(self._targets) + 1):
-            found = self._within((), self._targets, count)
-            if found is not None:
-                return found
+            waves = self._within((), self._targets, count)
+            if waves is not None:
+                return waves
         return None
 
     def _within(self, done: Waves, left: Wave, count: int) -> Waves | None:
@@ -54,9 +54,9 @@ class Fewest:
                     self.least_cut = len(wave)
                 continue
             rest = tuple(name for name in left if name not in wave)
-            found = self._within(waves, rest, count - 1) if rest else waves
-            if found is not None:
-                return found
+            further = self._within(waves, rest, count - 1) if rest else waves
+            if further is not None:
+                return further
         return None
 
     def _choices(self, left: Wave, count: int) -> Iterator[Wave]:

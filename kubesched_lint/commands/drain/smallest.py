@@ -33,8 +33,8 @@ class Smallest:
 
     def obstacles(self) -> tuple[Obstacle, ...] | None:
         """Return the obstacles; None if no set of a few conditions is enough."""
-        found = next(self._sets(), None)
-        return None if found is None else tuple(self._obstacle(each, found) for each in found)
+        given_up = next(self._sets(), None)
+        return None if given_up is None else tuple(self._obstacle(each, given_up) for each in given_up)
 
     def _sets(self) -> Iterator[tuple[Condition, ...]]:
         every = tuple(conditions(self._now))
@@ -59,14 +59,16 @@ class Smallest:
             )
         return self._replays[key]
 
-    def _obstacle(self, one: Condition, given_up: Collection[Condition]) -> Obstacle:
+    def _obstacle(self, condition: Condition, given_up: Collection[Condition]) -> Obstacle:
         """Return the obstacle that a condition is where the others are given up."""
-        replay = self._replay([each for each in given_up if each != one])
-        seen = [obstacle for obstacle in where_it_ends(replay, self._targets) if condition_of(obstacle) == one]
+        replay = self._replay([each for each in given_up if each != condition])
+        seen = [obstacle for obstacle in where_it_ends(replay, self._targets) if condition_of(obstacle) == condition]
         if seen:
             nodes = tuple(dict.fromkeys(node for obstacle in seen for node in obstacle.nodes))
             return replace(seen[0], nodes=nodes)
-        return Obstacle(one.kind, one.of or ObjectRef("Cluster", "", ROOM), "without it, the drain ends", self._targets)
+        return Obstacle(
+            condition.kind, condition.of or ObjectRef("Cluster", "", ROOM), "without it, the drain ends", self._targets
+        )
 
 
 def where_it_ends(

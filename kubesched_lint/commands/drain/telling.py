@@ -92,4 +92,4 @@ def _tight(played: Played, end: State, wave: frozenset[str]) -> Tight | None:
         )
         for used in [sum(model.cluster.requested(p, resource) for p in there)]
     ]
-    return max(tight, key=lambda one: one.share, default=None)
+    return max(tight, key=lambda resource: resource.share, default=None)

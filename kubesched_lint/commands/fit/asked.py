@@ -90,10 +90,10 @@ def only_environment(manifests: Inventory, together: Collection[str] = (), wante
 
 def requests_of(cpu: str, memory: str, gpu: str, others: Sequence[str]) -> Mapping[str, str]:
     """Return requests from options; ``others`` are RESOURCE=AMOUNT. Raises ValueError."""
-    found = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": gpu}
+    requests = {"cpu": cpu, "memory": memory, "nvidia.com/gpu": gpu}
     for other in others:
         resource, equals, amount = other.partition("=")
         if not (resource and equals and amount):
             raise ValueError(f"--request {other}: it takes RESOURCE=AMOUNT, as example.com/nic=1")
-        found[resource] = amount
-    return {resource: amount for resource, amount in found.items() if amount}
+        requests[resource] = amount
+    return {resource: amount for resource, amount in requests.items() if amount}

@@ -95,15 +95,15 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     """
     if not cluster.knows_nodes:
         raise ClusterError(cluster.path, 0, 0, "the snapshot has no nodes, because they were not captured")
-    it = Scenario(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
-    refused = refused_objects(it.scenario).get(workload.source)
+    member = Scenario(replace(manifests, workloads=(workload,)), cluster, premises).member(workload)
+    refused = refused_objects(member.scenario).get(workload.source)
     if refused is not None:
         raise ValueError(f"the API server refuses {workload}: {sentence(refused)}")
-    refusal = it.scenario.admission.decision(workload).refusal
+    refusal = member.scenario.admission.decision(workload).refusal
     if refusal is not None:
         raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")
-    more = _more_like(it)
-    scenario = it.scenario.with_workloads((more,))
+    more = _more_like(member)
+    scenario = member.scenario.with_workloads((more,))
     with work.within(MOST_STEPS):
         today = _Counting(scenario.without_pools, more)
         counts = today.counts()
@@ -111,11 +111,11 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
         names = list(_groups(scenario.without_pools))
         groups = dict(_alone(scenario.without_pools, more, names[:MOST_PLACES]))
         pools = work.tried(lambda: _on_pools(scenario, more, counts.least), None, 1) if scenario.pools else None
-    assumes = (*_assumes(scenario.member(more), premises), *mutation_notes(it.scenario))
+    assumes = (*_assumes(scenario.member(more), premises), *mutation_notes(member.scenario))
     left_out = tuple(
         _left_out(today, placed, len(names) - len(groups), misses_pools=bool(scenario.pools) and not pools)
     )
-    return Fit(pods, counts, placed, binds, groups, pools, len(it.running_pods), assumes, left_out)
+    return Fit(pods, counts, placed, binds, groups, pools, len(member.running_pods), assumes, left_out)
 
 
 def _left_out(today: _Counting, placed: int | None, groups: int, *, misses_pools: bool) -> Iterator[str]:

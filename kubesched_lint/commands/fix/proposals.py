@@ -93,8 +93,8 @@ def remedies(judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
 
 def by_hand(remedy: Remedy, document: Document) -> str:
     """Return the change that a person must make in the sources of a rendered document, and where."""
-    found = (document.location(change.at) for change in remedy.changes)
-    places = dict.fromkeys(place.near or place for place in found)
+    locations = (document.location(change.at) for change in remedy.changes)
+    places = dict.fromkeys(place.near or place for place in locations)
     where = joined([f"{place.path}:{place.span.line}" for place in places])
     is_filled = any(document.is_filled_at(change.at) for change in remedy.changes)
     return f"{'a variable is filled in' if is_filled else 'a tool rendered it'}; in {where}, {remedy.title}"
@@ -114,7 +114,7 @@ def fix_of(proposal: Proposal, before: Workspace, after: Workspace) -> Fix | Non
     return Fix(proposal.remedy.title, proposal.remedy.safe, (Edit(open_file.path, span, new[head : len(new) - tail]),))
 
 
-def _alike(one: str, other: str) -> int:
+def _alike(text: str, other: str) -> int:
     """Return the number of characters that the beginnings of two texts share."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
+    pairs = enumerate(zip(text, other, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(text), len(other)))

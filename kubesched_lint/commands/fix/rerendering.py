@@ -34,8 +34,10 @@ def rendered_again(
         if isinstance(document.rendering, KustomizeRendering):
             made.setdefault(document.rendering, []).append(document)
     texts = {path: text_of(path, data) for path, data in changed.items()}
-    old = [one for one in made if _is_old(one, texts)]
-    return {one: tuple(_entries(outcome, made[one], kinds)) for one, outcome in _outcomes(old, changed)}
+    old = [rendering for rendering in made if _is_old(rendering, texts)]
+    return {
+        rendering: tuple(_entries(outcome, made[rendering], kinds)) for rendering, outcome in _outcomes(old, changed)
+    }
 
 
 def _is_old(rendering: KustomizeRendering, texts: Mapping[str, object]) -> bool:
@@ -49,7 +51,7 @@ def _entries(outcome: Outcome, before: Sequence[Document], kinds: Kinds) -> Iter
     if not isinstance(outcome, InputFile):
         yield InputError(outcome.path, outcome.reason if isinstance(outcome, Skipped) else outcome.message)
         return
-    filling = next((one.filled_in.by for one in before if one.filled_in is not None), None)
+    filling = next((document.filled_in.by for document in before if document.filled_in is not None), None)
     outcome = replace(outcome, path=before[0].path, filling=filling, delivered_by=before[0].delivered_by)
     for entry in documents_of(outcome, kinds.is_read):
         if isinstance(entry, Document | InputError):
@@ -61,7 +63,9 @@ def _outcomes(
 ) -> Iterator[tuple[KustomizeRendering, Outcome]]:
     """Yield what each rendering becomes; the tool renders them together."""
     tool = kustomizer()
-    trees: list[KustomizeTree | None] = [one.again(changed) if one.again else None for one in renderings]
+    trees: list[KustomizeTree | None] = [
+        old_rendering.again(changed) if old_rendering.again else None for old_rendering in renderings
+    ]
     whole = [tree for tree in trees if tree is not None and tree.obstacle is None]
     done = render_trees(whole, tool) if tool is not None and whole else {}
     for rendering, tree in zip(renderings, trees, strict=True):

@@ -156,8 +156,10 @@ def _messages(refusals: Sequence[_Refusal]) -> Iterator[str]:
     if len(refusals) > SHOWN:
         yield f"{first.place.path}: {len(refusals):,} findings are not fixed: {first.reason}"
     else:
-        found = Counter(f"{one.place.path}:{one.place.span.line}: {one.words} {one.reason}" for one in refusals)
-        yield from (f"{words} ({count} objects)" if count > 1 else words for words, count in found.items())
+        counts = Counter(
+            f"{refusal.place.path}:{refusal.place.span.line}: {refusal.words} {refusal.reason}" for refusal in refusals
+        )
+        yield from (f"{words} ({count} objects)" if count > 1 else words for words, count in counts.items())
 
 
 class _State(Struct, frozen=True, dict=True):
@@ -183,13 +185,13 @@ class _State(Struct, frozen=True, dict=True):
         A fix may bring such a pattern to light; a trial that fails after the fix is a new finding. A finding of the
         selected rules may be one that a rule outside them explains: it counts, too.
         """
-        found: dict[Subject, tuple[int, Severity]] = {}
+        worst: dict[Subject, tuple[int, Severity]] = {}
         told = (*self.open, *self.all_open)
         patterns = (part for finding in told for part in finding.also if part.evidence.kind == "pattern")
         for finding in chain(told, patterns):
-            number, severity = found.get(subject_of(finding), (0, Severity.NOTE))
-            found[subject_of(finding)] = number + 1, max(severity, finding.severity)
-        return found
+            number, severity = worst.get(subject_of(finding), (0, Severity.NOTE))
+            worst[subject_of(finding)] = number + 1, max(severity, finding.severity)
+        return worst
 
     def is_no_worse_than(self, before: _State) -> bool:
         if self.errors > before.errors or not self.skipped <= before.skipped:
@@ -218,10 +220,10 @@ def _proposal(
     if document.rendering is None:
         workspace, number = workspace.open(document)
         return workspace, Proposal(judged, remedy, document.path, number)
-    found = in_source(remedy, document)
-    if found is None:
+    in_sources = in_source(remedy, document)
+    if in_sources is None:
         raise ChangeError(by_hand(remedy, document))
-    changed, source = found
+    changed, source = in_sources
     if exclude.covers(source.path):
         raise ChangeError("the file is excluded")
     workspace, number = workspace.open_source(source)
@@ -327,7 +329,7 @@ class _FixSearch:
         """
         workspace, batch = state.workspace, []
         claimed: dict[tuple[str, int], str] = {}
-        for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda found: rank(found[1])):
+        for judged, remedy, document in sorted(self._untried(state, unsafe), key=lambda untried: rank(untried[1])):
             try:
                 workspace, proposal = _proposal(workspace, judged, *written(remedy, document), self._options.exclude)
             except ChangeError as reason:

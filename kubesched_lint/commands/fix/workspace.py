@@ -119,7 +119,10 @@ class Workspace(Struct, frozen=True):
         workspace = self
         if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            if any(one.filled_in is not None and isinstance(one.filled_in.by, Filling) for one in mine):
+            if any(
+                own_document.filled_in is not None and isinstance(own_document.filled_in.by, Filling)
+                for own_document in mine
+            ):
                 raise ChangeError("Flux fills in variables of this file: change it by hand")
             data = self.buffers[document.path] if document.path in self.buffers else _bytes(document.path)
             open_file = None if data is None else _open_file(document.path, data, mine, self.manifests.kinds)
@@ -145,14 +148,16 @@ class Workspace(Struct, frozen=True):
             data = _bytes(path)
             if data is None or self.buffers.get(path, data) != data:
                 raise ChangeError("the file has changed since it was read")
-            if any(one.path == path for one in self.manifests.documents):
+            if any(document.path == path for document in self.manifests.documents):
                 raise ChangeError("its objects are read without rendering, too")
             open_file = OpenFile(path, data, data, (), in_kustomization=False, unrendered=False, is_source=True)
             open_file = replace(open_file, entries=tuple(open_file.read(data)))
             workspace = replace(self, open_files={**self.open_files, path: open_file})
         known = workspace.open_files[path]
         documents = () if known is None else known.documents
-        alike = (n for n, one in enumerate(documents) if (one.line, one.text) == (source.line, source.text))
+        alike = (
+            n for n, document in enumerate(documents) if (document.line, document.text) == (source.line, source.text)
+        )
         number = next(alike, None)
         if number is None:
             raise ChangeError("the file has changed since it was read")
@@ -169,21 +174,21 @@ class Workspace(Struct, frozen=True):
     def reread(self, namespace: str) -> Workspace:
         """Return the workspace with the manifest set read from the changed files, and rendered from them."""
         open_files = [open_file for open_file in self.open_files.values() if open_file is not None]
-        fresh = {one.path: iter(one.documents) for one in open_files if not one.is_source}
+        fresh = {open_file.path: iter(open_file.documents) for open_file in open_files if not open_file.is_source}
         read = self.manifests
-        changed = {os.path.realpath(one.path): one.data for one in self.differing}
+        changed = {os.path.realpath(open_file.path): open_file.data for open_file in self.differing}
         again = rendered_again(read.documents, changed, read.kinds)
-        found: list[Entry] = []
+        entries_read: list[Entry] = []
         told: set[KustomizeRendering] = set()
         for document in read.documents:
             made_by = document.rendering
             if not isinstance(made_by, KustomizeRendering) or made_by not in again:
                 is_fresh = document.path in fresh
-                found.append(_applied_as(document, next(fresh[document.path])) if is_fresh else document)
+                entries_read.append(_applied_as(document, next(fresh[document.path])) if is_fresh else document)
             elif made_by not in told:
                 told.add(made_by)
-                found += again[made_by]
-        entries: tuple[Entry, ...] = (*found, *read.unread, *read.skipped, *read.given_errors)
+                entries_read += again[made_by]
+        entries: tuple[Entry, ...] = (*entries_read, *read.unread, *read.skipped, *read.given_errors)
         made = manifest_set(entries, namespace, kinds=read.kinds)
         # Releases that are not read are among the documents of what was rendered again, and of nothing else.
         made = replace(made, before=read.before, releases=read.releases, unread=tuple(dict.fromkeys(made.unread)))
@@ -209,8 +214,16 @@ def _applied_as(before: Document, document: Document) -> Document:
 def _sources(path: str, data: bytes) -> Iterator[Document]:
     """Yield the documents of a file, whatever they are: manifests, patches of objects or lists of operations."""
     text = text_of(path, data)
-    for number, one in enumerate(fragments(path, text) if isinstance(text, str) else ()):
-        yield Document(path, number, one.kind, "", Text(one.text, one.value), one.line, is_plain=one.is_plain)
+    for number, fragment in enumerate(fragments(path, text) if isinstance(text, str) else ()):
+        yield Document(
+            path,
+            number,
+            fragment.kind,
+            "",
+            Text(fragment.text, fragment.value),
+            fragment.line,
+            is_plain=fragment.is_plain,
+        )
 
 
 def _within(change: Change, document: Document) -> Change:

@@ -105,6 +105,8 @@ def outcomes_in(data: object, task: Task) -> tuple[PairOutcome, ...]:
         outcomes = msgspec.msgpack.decode(data, type=tuple[PairOutcome, ...])
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise FleetError(f"its result is not a report: {error}") from None
-    if [(one.name, one.cluster) for one in outcomes] != [(p.name, p.request.cluster or "") for p in task.pairs]:
+    if [(outcome.name, outcome.cluster) for outcome in outcomes] != [
+        (p.name, p.request.cluster or "") for p in task.pairs
+    ]:
         raise FleetError("its result is about other clusters")
     return outcomes

@@ -79,7 +79,7 @@ def run_of(
     reports = {outcome.name: outcome.report for outcome in outcomes}
     request = plan.pairs[0].request
     report = merged(reports, {pair.name: pair.request.paths for pair in plan.pairs}, request.configuration)
-    summaries = tuple(summary_of(name, its) for name, its in reports.items())
+    summaries = tuple(summary_of(name, target_report) for name, target_report in reports.items())
     report = replace(report, summary=replace(report.summary, targets=summaries))
     if not request.baseline:
         return FleetRun(with_unused_baseline(report, plan.rulebook, reports), outcomes, (), plan.noun)

@@ -113,8 +113,8 @@ def _sent(task: Task) -> Iterator[Task]:
     if not sent:
         return
     read = task.brought.sets or _sets(sent)
-    sets = {reading: tuple(map(_kept_whole, found)) for reading, found in read.items()}
-    named = {path: data for its in files.values() if its is not None for path, data in its.items()}
+    sets = {reading: tuple(map(_kept_whole, inputs)) for reading, inputs in read.items()}
+    named = {path: data for texts in files.values() if texts is not None for path, data in texts.items()}
     baseline = sent[0].request.baseline
     known = None if baseline is None else read_baseline(baseline, task.rulebook)
     yield replace(task, pairs=sent, brought=Brought(sets, named, known))
@@ -139,6 +139,6 @@ def _files(pair: Pair) -> Contents | None:
     return None if nodes is None else {cluster or "": nodes, config: settings}
 
 
-def _kept_whole(found: Input) -> Input:
+def _kept_whole(manifest: Input) -> Input:
     """Return what was read of the manifests; its documents are kept, as the file cannot be read again elsewhere."""
-    return replace(found, real="") if isinstance(found, InputFile) else found
+    return replace(manifest, real="") if isinstance(manifest, InputFile) else manifest

@@ -81,13 +81,13 @@ class CacheFolder(Struct, frozen=True):
 
         try:
             with own_folder(self.folder) as folder:
-                found = ((key, self._entry(folder, key, _RENDERING, Rendered)) for key in keys)
-                return {key: rendered for key, rendered in found if rendered is not None}
+                kept = ((key, self._entry(folder, key, _RENDERING, Rendered)) for key in keys)
+                return {key: rendered for key, rendered in kept if rendered is not None}
         except (OSError, ValueError):
             return {}
 
-    def keep_renderings(self, found: Mapping[str, Rendered]) -> None:
-        self._write(found, _RENDERING)
+    def keep_renderings(self, rendered_by_key: Mapping[str, Rendered]) -> None:
+        self._write(rendered_by_key, _RENDERING)
 
     def _entry(self, folder: int, key: str, suffix: str, kind: type[_T]) -> _T | None:
         """Return a valid entry of an open folder, and note that it was used; else None."""
@@ -172,7 +172,7 @@ def files_of_cluster(path: str | None, scheduler_config: str = "") -> tuple[tupl
 
 
 def key_of(
-    found: Sequence[InputFile | Skipped | InputError],
+    files: Sequence[InputFile | Skipped | InputError],
     cluster: Sequence[tuple[str, bytes]],
     options: Options,
     rulebook: Rulebook,
@@ -191,7 +191,7 @@ def key_of(
     for _, data in cluster:
         digest.update(b"%d\0" % len(data))
         digest.update(data)
-    for item in found:
+    for item in files:
         if isinstance(item, InputFile):
             if item.rendering is not None:
                 return None
@@ -203,9 +203,9 @@ def key_of(
     return digest.hexdigest()
 
 
-def is_worthwhile(found: Iterable[object]) -> bool:
+def is_worthwhile(files: Iterable[object]) -> bool:
     """Return whether the set is so large that a look-up is quicker than linting."""
-    return amount_to(found, WORTHWHILE)
+    return amount_to(files, WORTHWHILE)
 
 
 def _code() -> tuple[object, ...]:

@@ -119,17 +119,17 @@ def diagram(
             (i if node.name not in marks else -1, placed[i]) if few else (),
         )
         members.setdefault(alike, []).append(i)
-    folded = sorted(members.values(), key=lambda its: (-len(its), its[0]))
+    folded = sorted(members.values(), key=lambda alike_nodes: (-len(alike_nodes), alike_nodes[0]))
     drawn, left = folded[: 5 * MOST_DRAWN], folded[5 * MOST_DRAWN :]
-    drawn.sort(key=lambda its: (scenario.index.nodes[its[0]].labels.get(grouping, ""), its[0]))
+    drawn.sort(key=lambda alike_nodes: (scenario.index.nodes[alike_nodes[0]].labels.get(grouping, ""), alike_nodes[0]))
     if left:
         notes = (*notes, f"{sum(map(len, left)):,} nodes of {len(left):,} further kinds are not drawn")
     running = _others(scenario)
     return ClusterDiagram(
         tuple(workload.ref for workload in workloads),
-        tuple(_group(its, scenario.index.nodes, grouping, marks, placed, running) for its in drawn),
+        tuple(_group(alike_nodes, scenario.index.nodes, grouping, marks, placed, running) for alike_nodes in drawn),
         grouping,
-        {number: tuple(levels[its[0]] for its in drawn) for number, levels in reach.items()},
+        {number: tuple(levels[alike_nodes[0]] for alike_nodes in drawn) for number, levels in reach.items()},
         {number: _tally(levels) for number, levels in reach.items()},
         {f: _domains(f, reach[f.workload], scenario) for f in focuses if f is not None and f.key},
         focuses,
@@ -164,7 +164,9 @@ def _terms(workload: Workload) -> Iterator[tuple[Location, str]]:
     weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
     terms = (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted))
     yield from ((location_of(source, term.path), term.topology_key) for term in terms if term.path)
-    yield from ((location_of(source, one.path), one.topology_key) for one in pod.spread if one.path)
+    yield from (
+        (location_of(source, constraint.path), constraint.topology_key) for constraint in pod.spread if constraint.path
+    )
 
 
 def _key(finding: Finding, terms: Sequence[tuple[Location, str]]) -> str:
@@ -220,13 +222,13 @@ def _placed(scenario: Scenario) -> tuple[list[tuple[tuple[int, int], ...]], tupl
     state = lasting_state(scenario)
     with state.undone():
         placing = Placing(list(created_pods(scenario)), state, seed=1).run()
-        for placement, one in placing.placed.items():
-            at, workload = counts[placement.position], place[one.workload]
+        for placement, placed_copies in placing.placed.items():
+            at, workload = counts[placement.position], place[placed_copies.workload]
             at[workload] = at.get(workload, 0) + 1
-        for number, one in enumerate(placing.queue):
-            if one.left:
-                before, _ = left.get(place[one.workload], (0, ""))
-                left[place[one.workload]] = (before + one.left, placing.message(number))
+        for number, copies in enumerate(placing.queue):
+            if copies.left:
+                before, _ = left.get(place[copies.workload], (0, ""))
+                left[place[copies.workload]] = (before + copies.left, placing.message(number))
     waiting = tuple(WaitingPods(number, pods, why) for number, (pods, why) in left.items())
     note = "the diagram shows one possible placement by the default scheduler; another order may give another one"
     return [tuple(at.items()) for at in counts], waiting, (note,) if any(counts) else ()

@@ -33,8 +33,8 @@ def with_ended_entries(report: Report, options: Options, rulebook: Rulebook) -> 
             for rule in rules:
                 severity = options.severity(rule.slug, place.path) or rule.severity
                 if not options.ignores(rule.slug, place.path):
-                    found = rule.check()(entry, WaiverUse(is_used=True, has_ended=True))
-                    made += [replace(finding_of(rule, hazard, severity), location=place) for hazard in found]
+                    hazards = rule.check()(entry, WaiverUse(is_used=True, has_ended=True))
+                    made += [replace(finding_of(rule, hazard, severity), location=place) for hazard in hazards]
     if not made:
         return report
     return replace(report, findings=tuple(numbered((*report.findings, *made))))
@@ -79,8 +79,8 @@ def _open(finding: Finding) -> Finding:
 
 def with_exceptions(report: Report, judged: Report, today: str) -> Report:
     """Return the report with the exceptions that have ended or end soon, whatever findings it shows."""
-    found = tuple(sorted(set(_ending(judged.findings, today))))
-    return replace(report, summary=replace(report.summary, exceptions=found)) if found else report
+    exceptions = tuple(sorted(set(_ending(judged.findings, today))))
+    return replace(report, summary=replace(report.summary, exceptions=exceptions)) if exceptions else report
 
 
 def _ending(findings: Sequence[Finding], today: str) -> Iterator[EndingException]:

@@ -30,8 +30,8 @@ def with_freshness(report: Report, cluster: Cluster, max_age: str, version: str,
     limit = seconds_of(max_age)
     problems = [cluster.skew] if cluster.skew else []
     if age is not None and limit is not None and age > limit:
-        found = "captured" if cluster.origin == "snapshot" else "its newest entry is from"
-        problems.append(f"{found} {cluster.captured_at}: older than --max-age {max_age}")
+        origin = "captured" if cluster.origin == "snapshot" else "its newest entry is from"
+        problems.append(f"{origin} {cluster.captured_at}: older than --max-age {max_age}")
     errors = [InputError(cluster.path, f"{problem}; capture the cluster again") for problem in problems]
     notes = [note for note in report.summary.notes if note != cluster.skew]
     if age is None:

@@ -52,8 +52,8 @@ def gone_from_all(
     outcomes: Sequence[tuple[Collection[KnownFinding], Collection[KnownFinding]]],
 ) -> tuple[KnownFinding, ...]:
     """Return the entries that are gone in one target, and gone or absent in every other: of their (gone, absent)."""
-    gone = [Counter(its) for its, _ in outcomes]
-    missing = [Counter((*its, *absent)) for its, absent in outcomes]
-    most = {entry: max(its[entry] for its in gone) for its in gone for entry in its}
-    left = Counter({entry: min(number, *(its[entry] for its in missing)) for entry, number in most.items()})
+    gone = [Counter(gone_entries) for gone_entries, _ in outcomes]
+    missing = [Counter((*gone_entries, *absent)) for gone_entries, absent in outcomes]
+    most = {entry: max(counts[entry] for counts in gone) for counts in gone for entry in counts}
+    left = Counter({entry: min(number, *(counts[entry] for counts in missing)) for entry, number in most.items()})
     return tuple(left.elements())

@@ -43,7 +43,7 @@ def merged_findings(reports: Mapping[str, Report]) -> tuple[Finding, ...]:
 
     Evidence and help of the first report hold for the others only if they are equal; else they say where they hold.
     """
-    found: dict[Hashable, dict[str, Finding]] = {}
+    by_place: dict[Hashable, dict[str, Finding]] = {}
     for name, report in reports.items():
         for finding in report.findings:
             place = finding.location.path, finding.location.span
@@ -56,8 +56,8 @@ def merged_findings(reports: Mapping[str, Report]) -> tuple[Finding, ...]:
                 finding.suppressed,
                 finding.rendered,
             )
-            found.setdefault(key, {}).setdefault(name, finding)
-    return tuple(map(_of_all_targets, found.values()))
+            by_place.setdefault(key, {}).setdefault(name, finding)
+    return tuple(map(_of_all_targets, by_place.values()))
 
 
 def _of_all_targets(by_target: Mapping[str, Finding]) -> Finding:
@@ -74,7 +74,7 @@ def _of_all_targets(by_target: Mapping[str, Finding]) -> Finding:
 
 def _once(of: Mapping[str, T], items: Callable[[T], Iterable[H]]) -> Iterator[tuple[H, str]]:
     """Yield equal items of several once, with `` (in prod-eu)`` for those that only some have."""
-    each = (((name,), item) for name, one in of.items() for item in dict.fromkeys(items(one)))
+    each = (((name,), item) for name, report in of.items() for item in dict.fromkeys(items(report)))
     yield from ((item, in_which(names or tuple(of), len(of))) for item, names in once_each(each, tuple(of)))
 
 
@@ -102,7 +102,7 @@ def _summary(of: Mapping[str, Summary], reads: Mapping[str, Hashable], configura
         unreadable_cluster="; ".join(lines(lambda summary: summary.unreadable_cluster)),
         undecided="\n".join(lines(lambda summary: summary.undecided)),
         configuration="; ".join(filter(None, [configuration, *own])),
-        exceptions=tuple(sorted({one for summary in of.values() for one in summary.exceptions})),
+        exceptions=tuple(sorted({exception for summary in of.values() for exception in summary.exceptions})),
         left_out=tuple(dict.fromkeys(item for summary in of.values() for item in summary.left_out)),
     )
 

@@ -20,10 +20,10 @@ def nothing_checked(manifests: ManifestSet, options: Options, paths: Sequence[st
     if manifests.left_out:
         first = max(manifests.left_out, key=lambda item: item.left_out)
         return InputError(first.path, f"no manifests, only {first.reason}: nothing was checked")
-    found = next(filter(describes_cluster, manifests.unread), None)
-    if found is not None:
-        message = f"no manifests, only a cluster ({found.kind}): nothing was checked. Use --cluster for a cluster"
-        return InputError(found.path, message, found.line)
+    description = next(filter(describes_cluster, manifests.unread), None)
+    if description is not None:
+        message = f"no manifests, only a cluster ({description.kind}): nothing was checked. Use --cluster for a cluster"
+        return InputError(description.path, message, description.line)
     if any(unread.kind for unread in manifests.unread):
         return InputError(where, "only a kustomization that is not rendered: nothing was checked")
     if options.exclude.patterns and _are_excluded(paths, options):
@@ -34,4 +34,4 @@ def nothing_checked(manifests: ManifestSet, options: Options, paths: Sequence[st
 
 def _are_excluded(paths: Sequence[str], options: Options) -> bool:
     """Whether there are files without the exclusions; searches again, after a run that found none."""
-    return any(isinstance(found, InputFile) for found in find_files([p for p in paths if p != "-"], render=False))
+    return any(isinstance(file, InputFile) for file in find_files([p for p in paths if p != "-"], render=False))

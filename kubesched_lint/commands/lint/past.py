@@ -62,9 +62,9 @@ def reported(
 
 def _unread_submodules(manifests: ManifestSet, changes: Changes) -> Iterator[InputError]:
     """Yield an error for each submodule that the change brings or moves and that is not here: nobody judged it."""
-    for one in manifests.skipped:
-        if one.unrendered == SUBMODULE and os.path.realpath(one.path) in changes.lost:
-            yield InputError(one.path, f"the change brings {one.reason}")
+    for skipped in manifests.skipped:
+        if skipped.unrendered == SUBMODULE and os.path.realpath(skipped.path) in changes.lost:
+            yield InputError(skipped.path, f"the change brings {skipped.reason}")
 
 
 def _matters(changes: Changes, past: Past, request: Request, files: Iterable[object]) -> bool:
@@ -75,9 +75,9 @@ def _matters(changes: Changes, past: Past, request: Request, files: Iterable[obj
     paths += [old for path in paths for old in changes.former(path)]
 
     def is_manifest(changed: str) -> bool:
-        return changed in paths or (_may_be_read(changed, changes) and any(is_within(changed, one) for one in paths))
+        return changed in paths or (_may_be_read(changed, changes) and any(is_within(changed, path) for path in paths))
 
-    return any(is_manifest(one) for one in changes.paths) or any(map(changes.concerns, past.reads))
+    return any(is_manifest(path) for path in changes.paths) or any(map(changes.concerns, past.reads))
 
 
 def _may_be_read(path: str, changes: Changes) -> bool:
@@ -101,4 +101,4 @@ def _is_ignored(path: str, changes: Changes) -> bool:
     """Whether a file that is not in the commit has come without git, and not with a submodule."""
     real = os.path.realpath(path)
     is_there = os.path.lexists(path) and changes.holds(real)
-    return is_there and real not in changes.paths and not any(is_within(real, one) for one in changes.lost)
+    return is_there and real not in changes.paths and not any(is_within(real, submodule) for submodule in changes.lost)

@@ -100,8 +100,8 @@ def _without_card(what: str, kind: str, version: str) -> str:
 
 def _may_make_pods(manifests: ManifestSet) -> Iterator[str]:
     """Yield a note for each kind of custom resource without a template whose operator seems to make pods of fields."""
-    found = Counter((u.kind, u.api_version) for u in manifests.unread if may_make_pods(u))
-    for (kind, version), count in found.items():
+    counts = Counter((u.kind, u.api_version) for u in manifests.unread if may_make_pods(u))
+    for (kind, version), count in counts.items():
         yield _without_card(f"{count} {kind}: seems to make pods, which are not checked", kind, version)
 
 
@@ -111,9 +111,9 @@ def _rendered_elsewhere(manifests: ManifestSet) -> Iterator[str]:
     for unread in manifests.delivering:
         if command := rendering_command(unread):
             places.setdefault((unread.kind, command), []).append(f"{unread.path}:{unread.line}")
-    for (kind, command), found in places.items():
+    for (kind, command), where in places.items():
         yield (
-            f"{many(len(found), kind)} ({first_few(found, most=1)}): not rendered, so what the cluster gets from there "
+            f"{many(len(where), kind)} ({first_few(where, most=1)}): not rendered, so what the cluster gets from there "
             f"is not checked; to lint it: {command} | kubesched-lint lint -"
         )
 

@@ -58,8 +58,8 @@ def _rows(
     most = most_rows(nodes)
     if len(everything) <= most:
         return everything, ()
-    found = [f.object for f in sorted(findings, key=lambda f: -f.severity) if f.object in everything]
-    first = list(dict.fromkeys((*found, *workloads)))[:most]
+    with_findings = [f.object for f in sorted(findings, key=lambda f: -f.severity) if f.object in everything]
+    first = list(dict.fromkeys((*with_findings, *workloads)))[:most]
     note = f"the matrix shows {len(first):,} of {len(everything):,} workloads, those with findings first"
     return frozenset(first), (f"{note}: kubesched-lint simulate shows all",)
 

@@ -162,7 +162,7 @@ class LintRun(Struct, frozen=True):
     def rendered_lines(self, path: str) -> Sequence[str]:
         """The lines of rendered text, which is in no file."""
         text = (d.rendering.text for d in self.manifests.documents if d.path == path and d.rendering is not None)
-        return next((found.split("\n") for found in text), ())
+        return next((rendered.split("\n") for rendered in text), ())
 
     def extras(self) -> ReportExtras | None:
         """The matrix and the picture of the cluster; simulates, so that only formats which show it ask."""
@@ -238,9 +238,9 @@ def _past(before: Before, request: Request, files: Sequence[Input], lender: Inpu
         if not asked.paths:
             return LintRun(Report(), options, Inputs(asked, options, (), Shared()))
         shares = before.past is not None and before.past.shares_cluster
-        found = checked(asked, options, rulebook, lender=lender if shares else None)
-        _ = found.manifests  # read while the current folder is that of the copy
-        return found
+        past = checked(asked, options, rulebook, lender=lender if shares else None)
+        _ = past.manifests  # read while the current folder is that of the copy
+        return past
 
     return past_run(before, request, files, run)
 
@@ -412,11 +412,11 @@ def input_of(request: Request, options: Options) -> Iterator[Input]:
 
 def entries_of(files: Iterable[Input], kinds: Kinds = SHIPPED, *, again: bool = False) -> Iterator[Entry]:
     """Yield the documents of files from ``find_files``, and its other results unchanged; ``again`` as documents_of."""
-    for found in files:
-        if isinstance(found, InputFile):
-            yield from documents_of(found, kinds.is_read, again=again)
+    for file in files:
+        if isinstance(file, InputFile):
+            yield from documents_of(file, kinds.is_read, again=again)
         else:
-            yield found
+            yield file
 
 
 def open_cluster(

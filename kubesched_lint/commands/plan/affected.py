@@ -59,10 +59,10 @@ def _changed_policies(before: Scenario, after: Scenario) -> Iterator[str | None]
     theirs = dict(after.objects.lists())
     for name, ours in before.objects.lists():
         if name not in _NO_POLICIES and not same_values(ours, theirs[name]):
-            old, new = ({identity(one): one for one in items} for items in (ours, theirs[name]))
+            old, new = ({identity(policy): policy for policy in items} for items in (ours, theirs[name]))
             both = {**old, **new}
             changed = (both[key] for key in both if not same_values(old.get(key), new.get(key)))
-            yield from (one.namespace if name in _OF_NAMESPACE else None for one in changed)
+            yield from (policy.namespace if name in _OF_NAMESPACE else None for policy in changed)
 
 
 def _changed_workloads(before: Scenario, after: Scenario) -> Iterator[ObjectRef]:

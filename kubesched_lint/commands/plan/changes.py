@@ -112,8 +112,8 @@ def other_changes(
             if ref not in known:
                 yield ObjectChange(ref, (CREATED,), location=place)
         elif not old[ref].is_same_text(document):
-            found = _fields(old[ref].value, document.value, document)
-            fields = tuple(field for field in found if field.text not in known.get(ref, ()))
+            changed = _fields(old[ref].value, document.value, document)
+            fields = tuple(field for field in changed if field.text not in known.get(ref, ()))
             if fields:
                 is_meta = all(field.path[:1] == ("metadata",) for field in fields)
                 action, line = METADATA if is_meta else UPDATED, document.location(fields[0].path)
@@ -236,7 +236,7 @@ def _fields_of(old: Workload, new: Workload, before: Scenario, *, running: bool)
     if template and written:
         for path in changed_fields(template, written, at):
             if value_at(written, path[len(at) :]) is not None:  # what only runs is a default, or set by another tool
-                was, becomes = (value_at(one, path[len(at) :]) for one in (template, written))
+                was, becomes = (value_at(side, path[len(at) :]) for side in (template, written))
                 yield _field(path, was, becomes, source)
 
 

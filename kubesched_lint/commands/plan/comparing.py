@@ -22,9 +22,9 @@ def cell_changes(
     for ref in {**old, **new}:
         ours, theirs = old.get(ref, {}), new.get(ref, {})
         pairs = ((event, ours.get(event), theirs.get(event)) for event in {**ours, **theirs})
-        found = tuple(_cell_change(after, *pair) for pair in pairs if differs(*pair[1:]))
-        if found:
-            yield ref, found
+        changed_cells = tuple(_cell_change(after, *pair) for pair in pairs if differs(*pair[1:]))
+        if changed_cells:
+            yield ref, changed_cells
 
 
 def _cell_change(after: SimulationReport | None, event: str, ours: Cell | None, theirs: Cell | None) -> CellChange:
@@ -45,8 +45,8 @@ def established_never(before: SimulationReport | None, after: SimulationReport |
 
 def unknown_in(simulation: SimulationReport | None) -> frozenset[ObjectRef]:
     """Return the workloads with a cell that is not established."""
-    found = _cells(simulation)
-    return frozenset(ref for ref, cells in found.items() if any(c.verdict == UNKNOWN for c in cells.values()))
+    cells_by_ref = _cells(simulation)
+    return frozenset(ref for ref, cells in cells_by_ref.items() if any(c.verdict == UNKNOWN for c in cells.values()))
 
 
 def explained(

@@ -59,12 +59,12 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     # With one environment, each side has a quarter for its cells, and a sixth for its findings; what one leaves, those
     # after it may use.
     left = 2 * len(scenes) + 2
-    found: list[Rows] = []
+    rows_of_scenes: list[Rows] = []
     for scene in scenes:
         first = _part(left, partial(_simulated, scene.before, scene, events, rows))
-        found.append((first, _part(left - 1, partial(_simulated, scene.after, scene, events, rows))))
+        rows_of_scenes.append((first, _part(left - 1, partial(_simulated, scene.after, scene, events, rows))))
         left -= 2
-    return found
+    return rows_of_scenes
 
 
 def linted(
@@ -86,8 +86,10 @@ def linted(
     notes = tuple(_uncompared((first, last)))
     if first is None or last is None:
         return Findings(reports, FindingChanges(), notes, known[1][0])
-    found = _established(finding_changes(*reports), *reports)
-    return Findings(reports, replace(found, changes=of_whole_findings(each_once(found.changes))), notes, known[1][0])
+    changes = _established(finding_changes(*reports), *reports)
+    return Findings(
+        reports, replace(changes, changes=of_whole_findings(each_once(changes.changes))), notes, known[1][0]
+    )
 
 
 def _read_the_same(*sides: Version) -> bool:
@@ -99,17 +101,17 @@ def _read_the_same(*sides: Version) -> bool:
 
 def placed(scenes: Sequence[Scene]) -> tuple[list[Ends | None], tuple[str, ...]]:
     """Place all pods of both sides in each environment that the change touches; notes say where that is not known."""
-    found: list[Ends | None] = []
+    ends_of_scenes: list[Ends | None] = []
     notes: list[str] = []
     for number, scene in enumerate(scenes):
         if not scene.touched:
-            found.append(None)
+            ends_of_scenes.append(None)
             continue
         resources = resources_of(side.scenario for side in scene.sides)
         ends, why_no_ends = _ends(scene, resources, 2 * (len(scenes) - number))
-        found.append(ends)
+        ends_of_scenes.append(ends)
         notes.extend(why_no_ends)
-    return found, tuple(dict.fromkeys(notes))
+    return ends_of_scenes, tuple(dict.fromkeys(notes))
 
 
 def _part(parts: int, compute: Callable[[], T]) -> T:
@@ -167,16 +169,16 @@ def _cut(report: Report) -> frozenset[str]:
     return frozenset(skip.rule for skip in report.skipped if skip.cut)
 
 
-def _established(found: FindingChanges, before: Report, after: Report) -> FindingChanges:
+def _established(changes: FindingChanges, before: Report, after: Report) -> FindingChanges:
     """Return the changes without those that may only seem so, because a rule did not look at all of the other side."""
     old, new = _cut(before), _cut(after)
     left = tuple(
         change
-        for change in found.changes
+        for change in changes.changes
         if not (change.before is None and change.finding.rule in old)
         and not (change.after is None and change.finding.rule in new)
     )
-    return replace(found, changes=left)
+    return replace(changes, changes=left)
 
 
 def _uncompared(reports: Sequence[Report | None]) -> Iterator[str]:

@@ -32,12 +32,14 @@ def mended(plan: Plan, after: Version, cluster: Cluster, rulebook: Rulebook, rep
     with chdir(after.folder):
         fixes = fixes_of(after.manifests, cluster, after.options, rulebook, tuple(wanted.values()))
     edits = {ref: fixes[key].title for ref, finding in wanted.items() if (key := placed(finding)) in fixes}
-    return replace(plan, workloads=tuple(replace(one, mend=edits.get(one.object, "")) for one in plan.workloads))
+    return replace(
+        plan, workloads=tuple(replace(workload, mend=edits.get(workload.object, "")) for workload in plan.workloads)
+    )
 
 
 def _hanging(plan: Plan) -> Iterator[ObjectRef]:
-    here = [one.object for one in plan.workloads if one.hangs(proven=False)]
-    yield from dict.fromkeys([*(one.object for one in plan.never_end), *here])
+    hanging = [change.object for change in plan.workloads if change.hangs(proven=False)]
+    yield from dict.fromkeys([*(change.object for change in plan.never_end), *hanging])
 
 
 def _is_of(finding: Finding, refs: frozenset[ObjectRef]) -> bool:

@@ -112,17 +112,17 @@ class WorkloadPlan(Struct, frozen=True):
     @property
     def direction(self) -> str:
         """Return WORSE if a cell is, else BETTER if a cell is, else empty."""
-        found = {cell.direction for cell in self.cells}
-        return WORSE if WORSE in found else BETTER if BETTER in found else ""
+        directions = {cell.direction for cell in self.cells}
+        return WORSE if WORSE in directions else BETTER if BETTER in directions else ""
 
 
 def workloads_once(
     told: Iterable[tuple[Sequence[str], WorkloadPlan]], names: Sequence[str]
 ) -> tuple[WorkloadPlan, ...]:
     """Return what a reader sees of each workload once; all of one workload stands together."""
-    found = named_once(told, names, lambda one: one.seen)
-    order = {ref: place for place, ref in enumerate(dict.fromkeys(one.object for one in found))}
-    return tuple(sorted(found, key=lambda one: order[one.object]))
+    plans = named_once(told, names, lambda workload: workload.seen)
+    order = {ref: place for place, ref in enumerate(dict.fromkeys(workload.object for workload in plans))}
+    return tuple(sorted(plans, key=lambda workload: order[workload.object]))
 
 
 class BudgetChange(Struct, frozen=True):
@@ -212,7 +212,7 @@ class Plan(Shown, Struct, frozen=True):
     @property
     def never_end(self) -> list[StuckRollout | WorkloadPlan]:
         """The rollouts that end no more after the change: those that it starts, and those that it makes so."""
-        started = {one.object for one in self.stuck}
+        started = {rollout.object for rollout in self.stuck}
         return [*self.stuck, *(w for w in self.workloads if w.object not in started and w.hangs(proven=True))]
 
     @property
@@ -229,13 +229,17 @@ class Plan(Shown, Struct, frozen=True):
 
     @property
     def _worse(self) -> list[WorkloadPlan]:
-        return [one for one in self.workloads if one.direction == WORSE or one.waiting(proven=True) is not None]
+        return [
+            workload
+            for workload in self.workloads
+            if workload.direction == WORSE or workload.waiting(proven=True) is not None
+        ]
 
     def failing(self, least: Severity | None) -> tuple[ObjectRef, ...]:
         """Return the objects that fail a run: whose findings of at least ``least`` are new, or whose rollout never
         ends; with None, those for which something becomes worse.
         """
-        found = [c.after for c in self.findings.changes if c.is_more_severe and c.after is not None]
-        named = [one.object for one in found if one.severity >= (least or Severity.ERROR)]
+        new_findings = [c.after for c in self.findings.changes if c.is_more_severe and c.after is not None]
+        named = [finding.object for finding in new_findings if finding.severity >= (least or Severity.ERROR)]
         worse = self._worse if least is None else []
-        return tuple(dict.fromkeys([*(one.object for one in (*worse, *self.never_end)), *named]))
+        return tuple(dict.fromkeys([*(started.object for started in (*worse, *self.never_end)), *named]))

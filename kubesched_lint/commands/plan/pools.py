@@ -87,11 +87,11 @@ def _pods_of_nodes(cluster: Cluster) -> Counter[str]:
 
 
 def _by_pool(cluster: Cluster) -> Mapping[str, Sequence[Node]]:
-    found: dict[str, list[Node]] = {}
+    by_pool: dict[str, list[Node]] = {}
     for node in cluster.inventory.nodes:
         name = pool_of(node)
-        found.setdefault(f"pool {name}" if name else "nodes of no pool", []).append(node)
-    return found
+        by_pool.setdefault(f"pool {name}" if name else "nodes of no pool", []).append(node)
+    return by_pool
 
 
 def _counted(before: int, after: int, gone: Sequence[str], came: Sequence[str]) -> str:
@@ -142,7 +142,7 @@ def _amount(node: Node, resource: str) -> str:
 def _shared(nodes: Sequence[Node], of: Callable[[Node], Iterable[T]]) -> list[T]:
     """Return what ``of`` gives for every one of the nodes, in the order of the first."""
     others = [set(of(node)) for node in nodes[1:]]
-    return [one for one in of(nodes[0]) if all(one in other for other in others)]
+    return [shared for shared in of(nodes[0]) if all(shared in other for other in others)]
 
 
 # --- what NodePools and Terraform show --------------------------------------------------------------------------------

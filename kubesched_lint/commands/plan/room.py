@@ -119,8 +119,10 @@ def added_changes(before: Placement, after: Placement) -> Iterator[Added]:
 def only_new(before: Placement, after: Placement) -> tuple[Eviction, ...]:
     """Return the evictions of pods that only the second placement evicts."""
     known = {pod for eviction in before.evictions for pod in eviction.pods}
-    left = (replace(one, pods=tuple(pod for pod in one.pods if pod not in known)) for one in after.evictions)
-    return tuple(one for one in left if one.pods)
+    left = (
+        replace(eviction, pods=tuple(pod for pod in eviction.pods if pod not in known)) for eviction in after.evictions
+    )
+    return tuple(eviction for eviction in left if eviction.pods)
 
 
 def idle_changes(before: Placement, after: Placement) -> Iterator[IdleChange]:
@@ -143,14 +145,16 @@ def _idle(state: ClusterState, scenario: Scenario) -> Mapping[tuple[str, str], i
             return True
         return any(space == pod.namespace and selector.matches(pod.labels) for space, selector in daemons)
 
-    found: Counter[tuple[str, str]] = Counter()
+    idle: Counter[tuple[str, str]] = Counter()
     for position, node in enumerate(state.index.nodes):
         if node.elastic and pool_of(node) and node.name not in named:
             there = state.pods_on(position)
-            owners = (one.bound.owner.kind if one.bound is not None and one.bound.owner else "" for one in there)
-            if all(map(goes_with_its_node, (one.pod_class for one in there), owners)):
-                found[pool_of(node), node.labels.get(ZONE, "")] += 1
-    return found
+            owners = (
+                placed.bound.owner.kind if placed.bound is not None and placed.bound.owner else "" for placed in there
+            )
+            if all(map(goes_with_its_node, (placed.pod_class for placed in there), owners)):
+                idle[pool_of(node), node.labels.get(ZONE, "")] += 1
+    return idle
 
 
 def _zones(
@@ -169,30 +173,30 @@ def _zones(
         return [ref for ref, of in chosen.items() if ref.namespace == pod.namespace and of.matches(pod.labels)]
 
     for position, node in enumerate(state.index.nodes):
-        for one in state.pods_on(position) if node.labels.get(ZONE) else ():
-            for ref in whose(one.pod_class):
+        for placed in state.pods_on(position) if node.labels.get(ZONE) else ():
+            for ref in whose(placed.pod_class):
                 counts[ref][node.labels[ZONE]] += 1
     yield from ((ref, tuple(per_zone.values())) for ref, per_zone in counts.items())
 
 
 def _added(added: Sequence[Added]) -> Mapping[tuple[str, str, str], int]:
-    found: Counter[tuple[str, str, str]] = Counter()
-    for one in added:
-        found[one.pool, one.zone, one.shape] += one.count
-    return found
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for node in added:
+        counts[node.pool, node.zone, node.shape] += node.count
+    return counts
 
 
 def _free(state: ClusterState, resources: Sequence[str]) -> Iterator[tuple[tuple[str, str], int]]:
     """Yield ((zone, resource), free amount) of the nodes that state how much they have."""
     zones = [node.labels.get(ZONE, "") for node in state.index.nodes]
     for resource in resources:
-        found: dict[str, int] = {}
+        free_by_zone: dict[str, int] = {}
         for zone, free, whole in zip(
             zones, state.ledger.free(resource), state.index.allocatable(resource), strict=True
         ):
             if whole and not is_ample(free):
-                found[zone] = found.get(zone, 0) + int(free)
-        yield from (((zone, resource), amount) for zone, amount in found.items())
+                free_by_zone[zone] = free_by_zone.get(zone, 0) + int(free)
+        yield from (((zone, resource), amount) for zone, amount in free_by_zone.items())
 
 
 def _order(key: tuple[str, str]) -> tuple[object, ...]:

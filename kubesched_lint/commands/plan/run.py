@@ -164,10 +164,10 @@ def plan(
     background = said_once([(part.name, part.background()) for part in parts])
     told += [note for note in own_notes if note not in named]
     told += [*lint.notes, *why_no_ends]
-    found = _with_ends(_with_cells(Plan(before.name, after.name, tuple(events)), parts), parts)
+    whole_plan = _with_ends(_with_cells(Plan(before.name, after.name, tuple(events)), parts), parts)
     beside = _beside(before, after, cluster, _changes(parts), running=running)
-    found = replace(
-        found,
+    whole_plan = replace(
+        whole_plan,
         objects=tuple(as_far_as_read(change, before, after) for change in beside),
         findings=lint.findings,
         cluster=lint.reports[1].summary.cluster or lint.cluster.describe(now),  # nothing is linted of an empty set
@@ -180,7 +180,7 @@ def plan(
         pools=(*pools, *_once(parts, lambda part: part.scene.pools)),
         losses=_once(parts, lambda part: part.scene.losses),
     )
-    return found if running else mended(found, after, lint.cluster, rulebook, lint.reports[1])
+    return whole_plan if running else mended(whole_plan, after, lint.cluster, rulebook, lint.reports[1])
 
 
 def _changed_cluster(
@@ -200,9 +200,9 @@ def _changed_cluster(
     return (old, later), (*pools, *further), notes
 
 
-def _holds_the_same(one: Cluster, other: Cluster) -> bool:
-    ours, theirs = one.inventory.lists(), other.inventory.lists()
-    return all(same_values(mine, its) for (_, mine), (_, its) in zip(ours, theirs, strict=True))
+def _holds_the_same(cluster: Cluster, other: Cluster) -> bool:
+    ours, theirs = cluster.inventory.lists(), other.inventory.lists()
+    return all(same_values(mine, other_list) for (_, mine), (_, other_list) in zip(ours, theirs, strict=True))
 
 
 # --- all environments together ----------------------------------------------------------------------------------------
@@ -212,26 +212,26 @@ def _changes(parts: Sequence[_Judged]) -> list[ObjectChange]:
     return [change for part in parts for change in part.scene.changes.values()]
 
 
-def _once(parts: Sequence[_Judged], things: Callable[[_Judged], Iterable[Any]]) -> tuple[Any, ...]:
-    told = (((part.name,), thing) for part in parts for thing in things(part))
+def _once(parts: Sequence[_Judged], pick: Callable[[_Judged], Iterable[Any]]) -> tuple[Any, ...]:
+    told = (((part.name,), picked) for part in parts for picked in pick(part))
     return named_once(told, [part.name for part in parts])
 
 
-def _with_cells(found: Plan, parts: Sequence[_Judged]) -> Plan:
+def _with_cells(bare_plan: Plan, parts: Sequence[_Judged]) -> Plan:
     """Return the plan with what becomes of workloads; what is the same in several environments stands once."""
     everybody = {ref for part in parts for ref in part.scene.subjects}
     left_out = {ref for part in parts for ref in part.scene.touched - part.scene.shown}
     open_ = {ref for part in parts for ref in part.open()}
     names = [part.name for part in parts]
-    workloads = workloads_once((((part.name,), one) for part in parts for one in part.plans()), names)
-    changed = {one.object for one in workloads}
+    workloads = workloads_once((((part.name,), workload) for part in parts for workload in part.plans()), names)
+    changed = {workload.object for workload in workloads}
     explain = [
         (part.name, each)
         for part in parts
         if (each := explained(part.rows[1], part.cells, part.scene.changes)) is not None
     ]
     return replace(
-        found,
+        bare_plan,
         workloads=workloads,
         budgets=_once(parts, lambda part: budget_changes(part.cells)),
         stuck=_once(parts, _stuck),
@@ -246,14 +246,14 @@ def _stuck(part: _Judged) -> Iterator[StuckRollout]:
     yield from stuck_rollouts(part.rows[1], rolled_out(new.values(), () if part.running else old.values()))
 
 
-def _with_ends(found: Plan, parts: Sequence[_Judged]) -> Plan:
+def _with_ends(bare_plan: Plan, parts: Sequence[_Judged]) -> Plan:
     """Return the plan with what the placements of both sides differ in."""
 
-    def once(things: Callable[[Placement, Placement], Iterable[Any]]) -> tuple[Any, ...]:
-        return _once(parts, lambda part: () if part.ends is None else things(*part.ends))
+    def once(pick: Callable[[Placement, Placement], Iterable[Any]]) -> tuple[Any, ...]:
+        return _once(parts, lambda part: () if part.ends is None else pick(*part.ends))
 
     return replace(
-        found,
+        bare_plan,
         nodes=once(added_changes),
         idle=once(idle_changes),
         evictions=once(only_new),

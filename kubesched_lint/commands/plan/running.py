@@ -21,13 +21,13 @@ RUNNING = "what runs in the cluster"
 
 def as_it_runs(after: Version, cluster: Cluster) -> Version:
     """Return the workloads of ``after`` as they run in the cluster; its other workloads stay where they are."""
-    found = running_set(cluster)
-    live = {workload.ref: workload for workload in found.inventory.workloads}
+    running = running_set(cluster)
+    live = {workload.ref: workload for workload in running.inventory.workloads}
     written = after.manifests.inventory.workloads
     seen = (live.get(workload.ref) or _by_its_pods(workload, cluster) for workload in written)
     workloads = tuple({workload.ref: workload for workload in seen if workload is not None}.values())
     options = replace(after.options, partial=True)
-    return Version(RUNNING, replace(found, inventory=Inventory(workloads=workloads)), options)
+    return Version(RUNNING, replace(running, inventory=Inventory(workloads=workloads)), options)
 
 
 def _by_its_pods(workload: Workload, cluster: Cluster) -> Workload | None:

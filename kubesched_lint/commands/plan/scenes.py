@@ -96,9 +96,9 @@ def scenes_of(
 ) -> tuple[Sequence[Scene], tuple[str, ...]]:
     """Return the environments of both sides, and notes. Raises ValueError for a name that no environment has."""
     pairs, notes = _pairs(before, after, clusters[1], running=running)
-    found = [_scene(pair, clusters, running=running) for pair in pairs]
-    told = [(scene.name, scene.notes) for scene in found]
-    return found, (*(said_once(told) if len(told) > 1 else told[0][1]), *notes)
+    scenes = [_scene(pair, clusters, running=running) for pair in pairs]
+    told = [(scene.name, scene.notes) for scene in scenes]
+    return scenes, (*(said_once(told) if len(told) > 1 else told[0][1]), *notes)
 
 
 # --- which environments there are -------------------------------------------------------------------------------------
@@ -167,8 +167,8 @@ def _with_workloads(inventory: Inventory, workloads: tuple[Workload, ...]) -> In
 
 
 def _against_running(mine: Environment, before: Version, after: Version, cluster: Cluster, *, several: bool) -> _Pair:
-    its = replace(after, manifests=replace(after.manifests, inventory=mine.manifests))
-    return _Pair(mine.name, as_it_runs(its, cluster) if several else before, its, mine.subjects)
+    own_version = replace(after, manifests=replace(after.manifests, inventory=mine.manifests))
+    return _Pair(mine.name, as_it_runs(own_version, cluster) if several else before, own_version, mine.subjects)
 
 
 # --- what is touched there --------------------------------------------------------------------------------------------
@@ -186,9 +186,9 @@ def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
     told += tuple(drift(clusters[0], (versions[1] if running else versions[0]).manifests.inventory.node_pools))
     own = clusters_of(*versions, clusters, running=running)
     ours, theirs = (Side(side, each, _scenario(side, each)) for side, each in zip(versions, own, strict=True))
-    found = workload_changes(ours.written, theirs.written, running=running)
+    own_changes = workload_changes(ours.written, theirs.written, running=running)
     subjects = pair.subjects | (frozenset() if pair.name else {*old, *new})
-    changes = {c.object: as_far_as_read(c, *versions) for c in found if c.object in subjects}
+    changes = {c.object: as_far_as_read(c, *versions) for c in own_changes if c.object in subjects}
     everybody = frozenset({**old, **new})
     is_same = clusters[0] is clusters[1]
     reached = work.tried(lambda: affected(ours.scenario, theirs.scenario), everybody) if is_same else everybody

@@ -161,18 +161,18 @@ def _without_deleted(after: Side, before: Side) -> Side:
 def _parted(base: str) -> tuple[str, str, str]:
     """Return (first, dots, last) of a range of commits; no dots for one commit."""
     for dots in ("...", ".."):
-        first, found, last = base.partition(dots)
-        if found:
+        first, separator, last = base.partition(dots)
+        if separator:
             return first or HEAD, dots, last or HEAD
     return base, "", HEAD
 
 
 def _as_seen(tree: WorkTree, submodules: Mapping[str, str], paths: Sequence[str]) -> Mapping[str, str]:
     """Return the submodules below the paths by their paths from the current folder."""
-    here, below = os.path.realpath(os.curdir), [os.path.realpath(path) for path in paths]
+    current_folder, below = os.path.realpath(os.curdir), [os.path.realpath(path) for path in paths]
     there = {os.path.join(tree.top, path): commit for path, commit in submodules.items()}
     return {
-        os.path.relpath(path, here): commit
+        os.path.relpath(path, current_folder): commit
         for path, commit in there.items()
         if any(is_within(path, folder) for folder in below)
     }

@@ -24,12 +24,12 @@ def together(parts: Sequence[Part]) -> Plan:
     first = parts[0][1]
     names = tuple(name for part in parts for name in _names(part, ()))
     workloads = workloads_once(_told(parts, lambda plan: plan.workloads), names)
-    changed = {one.object for one in workloads}
+    changed = {workload.object for workload in workloads}
     open_ = frozenset(ref for _, plan in parts for ref in plan.open) - changed
     explained = [(name, plan.simulation) for name, plan in parts if plan.simulation is not None]
 
-    def once(things: Callable[[Plan], Sequence[Any]]) -> tuple[Any, ...]:
-        return named_once(_told(parts, things), names, lambda one: replace(one, environments=()))
+    def once(pick: Callable[[Plan], Sequence[Any]]) -> tuple[Any, ...]:
+        return named_once(_told(parts, pick), names, lambda change: replace(change, environments=()))
 
     return Plan(
         before=first.before,
@@ -52,7 +52,7 @@ def together(parts: Sequence[Part]) -> Plan:
         cluster="; ".join(said_once([(name, [plan.cluster] if plan.cluster else []) for name, plan in parts])),
         errors=tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors)),
         errors_before=tuple(dict.fromkeys(error for _, plan in parts for error in plan.errors_before)),
-        unread=tuple(dict.fromkeys(one for _, plan in parts for one in plan.unread)),
+        unread=tuple(dict.fromkeys(unread_object for _, plan in parts for unread_object in plan.unread)),
         notes=said_once([(name, plan.notes) for name, plan in parts]),
         background=said_once([(name, plan.background) for name, plan in parts]),
         simulation=merged(explained, (), names) if explained else None,
@@ -65,9 +65,9 @@ def _names(part: Part, where: Sequence[str]) -> Sequence[str]:
     return [os.path.join(name, each) for each in where or plan.environments] or [name]
 
 
-def _told(parts: Sequence[Part], things: Callable[[Plan], Sequence[Any]]) -> Iterator[tuple[Sequence[str], Any]]:
+def _told(parts: Sequence[Part], pick: Callable[[Plan], Sequence[Any]]) -> Iterator[tuple[Sequence[str], Any]]:
     for name, plan in parts:
-        yield from ((_names((name, plan), one.environments), one) for one in things(plan))
+        yield from ((_names((name, plan), change.environments), change) for change in pick(plan))
 
 
 def _findings(parts: Sequence[Part]) -> FindingChanges:

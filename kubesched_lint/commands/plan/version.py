@@ -41,13 +41,17 @@ class Version(Struct, frozen=True):
         """Yield (file or folder, kind, why) of what is not read: all kinds if empty."""
         yield from ((path, "", "its submodule is not read") for path in self.submodules)
         yield from ((error.path, "", f"{error.path} cannot be read") for error in self.manifests.errors)
-        yield from ((one.path, one.kind, "it cannot be read") for one in self.manifests.unread if one.why)
+        yield from ((unread.path, unread.kind, "it cannot be read") for unread in self.manifests.unread if unread.why)
 
     def why_unread(self, at: str, kind: str) -> str:
         """Return why an object at a place below the root is not read here; empty if it would be."""
-        unrendered = ((one.path, "", f"{one.path} is not read") for one in self.manifests.skipped if one.unrendered)
-        found = ((os.path.relpath(path, self.root), of, why) for path, of, why in (*self._unread, *unrendered))
-        return next((why for path, of, why in found if of in ("", kind) and _is_below(at, path)), "")
+        unrendered = (
+            (skipped.path, "", f"{skipped.path} is not read")
+            for skipped in self.manifests.skipped
+            if skipped.unrendered
+        )
+        unread_places = ((os.path.relpath(path, self.root), of, why) for path, of, why in (*self._unread, *unrendered))
+        return next((why for path, of, why in unread_places if of in ("", kind) and _is_below(at, path)), "")
 
 
 def check_not_empty(*versions: Version) -> None:
@@ -67,15 +71,15 @@ def as_far_as_read(change: ObjectChange, before: Version, after: Version) -> Obj
 
 def changed_unread(before: ManifestSet, after: ManifestSet) -> Iterator[Unread]:
     """Yield what makes objects and is not read, such as a HelmRelease, if it is another one or gone afterwards."""
-    old, new = ({one.seen: one for one in side.delivering} for side in (before, after))
-    come = [one for seen, one in new.items() if seen not in old]
+    old, new = ({unread.seen: unread for unread in side.delivering} for side in (before, after))
+    come = [unread for seen, unread in new.items() if seen not in old]
     yield from come
-    left = Counter(one.kind for one in come)
-    for seen, one in old.items():
-        if seen not in new and not left[one.kind]:
-            yield one
+    left = Counter(unread.kind for unread in come)
+    for seen, unread in old.items():
+        if seen not in new and not left[unread.kind]:
+            yield unread
         elif seen not in new:
-            left[one.kind] -= 1  # it is what came
+            left[unread.kind] -= 1  # it is what came
 
 
 def _is_below(path: str, folder: str) -> bool:

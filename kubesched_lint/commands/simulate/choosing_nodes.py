@@ -34,10 +34,10 @@ def chosen(text: str, index: NodeIndex) -> Names:
     for key, value in wanted.items():
         if value not in index.domains(key):
             raise ValueError(f"no node has the label {key}={value}{_instead(value, sorted(index.domains(key)))}")
-    found = [n.name for n in index.nodes if all(n.labels.get(key) == value for key, value in wanted.items())]
-    if not found:
+    names = [n.name for n in index.nodes if all(n.labels.get(key) == value for key, value in wanted.items())]
+    if not names:
         raise ValueError(f"no node has all of the labels {text}")
-    return frozenset(found)
+    return frozenset(names)
 
 
 def _instead(wrong: str, known: Sequence[str]) -> str:
@@ -69,15 +69,15 @@ def copies(text: str, count: int, index: NodeIndex, objects: Inventory) -> tuple
     return tuple(_copy(model, number, index, objects) for number in range(1, count + 1))
 
 
-def _is_alike(one: Node, other: Node, index: NodeIndex) -> bool:
-    if _labels(one, index) != _labels(other, index) or set(one.taints) != set(other.taints):
+def _is_alike(node: Node, other: Node, index: NodeIndex) -> bool:
+    if _labels(node, index) != _labels(other, index) or set(node.taints) != set(other.taints):
         return False
-    if one.allocatable is None or other.allocatable is None:
-        return one.allocatable is other.allocatable
-    amounts = {**one.allocatable}
+    if node.allocatable is None or other.allocatable is None:
+        return node.allocatable is other.allocatable
+    amounts = {**node.allocatable}
     least, most = sorted((amounts.pop("memory", 0), other.allocatable.get("memory", 0)))
     same = amounts == {name: amount for name, amount in other.allocatable.items() if name != "memory"}
-    return same and most - least <= most // _SLACK and one.devices == other.devices
+    return same and most - least <= most // _SLACK and node.devices == other.devices
 
 
 def _labels(node: Node, index: NodeIndex) -> Labels:
@@ -100,7 +100,7 @@ def _copy(model: Node, number: int, index: NodeIndex, objects: Inventory) -> New
     node = replace(model, name=name, labels=labels, images={})
     pods = (b for b in objects.pods if b.node == model.name and b.owner is not None and b.owner.kind == "DaemonSet")
     daemons = tuple(replace(bound, name=f"{bound.name}-{name}", node=name) for bound in pods)
-    drivers = tuple(replace(one, name=name) for one in objects.csi_nodes if one.name == model.name)
+    drivers = tuple(replace(csi_node, name=name) for csi_node in objects.csi_nodes if csi_node.name == model.name)
     return Newcomer(node, model.name, daemons, drivers)
 
 

@@ -38,10 +38,10 @@ def rows_of_runs(
     if not runs or RUN not in events:
         return
     short = ((cron_job, Row(0, (cut_short(RUN, cron_job.replicas, work.WHY),))) for cron_job in runs.values())
-    found = work.tried(
+    rows = work.tried(
         lambda: list(_judged(Table(with_cron_runs(scenario), cluster, effort, prepared, runs), runs)), None, 2
     )
-    for cron_job, row in short if found is None else found:  # the rows of all other workloads stand
+    for cron_job, row in short if rows is None else rows:  # the rows of all other workloads stand
         shown = _alone(row.cells[0], of)
         yield cron_job, replace(row, cells=tuple(shown if event == RUN else nothing(event) for event in events))
 

@@ -25,11 +25,13 @@ def hypotheses(asked: Sequence[Asked], simulated: SimulatedSet) -> tuple[Hypothe
 
     The last one also has the numbers of replicas of ``--scale``; two numbers for one workload exclude it.
     """
-    found = {one.event: one for one in (_hypothesis(*each, simulated) for each in dict.fromkeys(asked))}
-    parts = [*found.values(), *_scaled(simulated)]
-    if not found or len(parts) < 2 or any(len(sizes) > 1 for sizes in simulated.scaled.values()):
-        return tuple(found.values())
-    return (*found.values(), together(AT_ONCE, parts, simulated.nodes))
+    by_event = {
+        hypothesis.event: hypothesis for hypothesis in (_hypothesis(*each, simulated) for each in dict.fromkeys(asked))
+    }
+    parts = [*by_event.values(), *_scaled(simulated)]
+    if not by_event or len(parts) < 2 or any(len(sizes) > 1 for sizes in simulated.scaled.values()):
+        return tuple(by_event.values())
+    return (*by_event.values(), together(AT_ONCE, parts, simulated.nodes))
 
 
 def remarks(asked: Sequence[Asked], simulated: SimulatedSet) -> Iterator[str]:

@@ -50,21 +50,21 @@ def errors_about_placement(manifests: ManifestSet, scenario: Scenario, options: 
     plain = replace(options, params={}, severities={}, overrides=())
     _, judged = lint(manifests, scenario.cluster, plain, rules, scenario=scenario)
     return [
-        one
-        for one in judged
-        if one.finding.severity is Severity.ERROR
-        and one.finding.evidence.kind == "proof"
-        and one.finding.evidence.event in EVENTS
+        error
+        for error in judged
+        if error.finding.severity is Severity.ERROR
+        and error.finding.evidence.kind == "proof"
+        and error.finding.evidence.event in EVENTS
     ]
 
 
 def shortages(errors: Iterable[RuleResult], simulated: Sequence[Workload]) -> Iterator[Shortage]:
     """Yield the errors that count the pods of several workloads together, or those of a workload without a row."""
     with_rows = {workload.ref for workload in simulated}
-    for one in errors:
-        counted = one.hazard.together or (one.finding.object,)
+    for error in errors:
+        counted = error.hazard.together or (error.finding.object,)
         if len(counted) > 1 or with_rows.isdisjoint(counted):
-            finding = one.finding
+            finding = error.finding
             yield Shortage(finding.message, finding.evidence, counted, finding.location)
 
 
@@ -79,23 +79,23 @@ def with_proofs(
     ``running``: number of a row → the pods that run already.
     """
     about: dict[tuple[ObjectRef, str], RuleResult] = {}
-    for one in errors:
-        if len(one.hazard.together) <= 1:
-            about.setdefault((one.finding.object, one.finding.evidence.event), one)
+    for error in errors:
+        if len(error.hazard.together) <= 1:
+            about.setdefault((error.finding.object, error.finding.evidence.event), error)
     for row in rows:
         ref = workloads[row.number].ref
-        hang = next((one for (of, _), one in about.items() if of == ref and one.hazard.after_binding), None)
+        hang = next((error for (of, _), error in about.items() if of == ref and error.hazard.after_binding), None)
         told = ((cell if hang is None else _hanging(cell, hang), about.get((ref, cell.event))) for cell in row.cells)
         stay = len(running.get(row.number, ()))
-        yield replace(row, cells=tuple(cell if one is None else _proven(cell, one, stay) for cell, one in told))
+        yield replace(row, cells=tuple(cell if error is None else _proven(cell, error, stay) for cell, error in told))
 
 
-def _hanging(cell: Cell, one: RuleResult) -> Cell:
+def _hanging(cell: Cell, error: RuleResult) -> Cell:
     """Return what is known of a cell whose pods get nodes and some fail there, as an error says.
 
     No event makes more of them run than the error says; whether those that run are the ones that stay is not known.
     """
-    supply = one.finding.evidence.supply
+    supply = error.finding.evidence.supply
     if cell.verdict == NONE or supply is None or cell.wanted <= supply:
         return not_known(cell, ("which pods run: some get a node and fail there",)) if cell.ends_well else cell
     bound = Range(0, min(cell.bound.most, int(supply)), "bound")
@@ -105,28 +105,28 @@ def _hanging(cell: Cell, one: RuleResult) -> Cell:
         bound=bound,
         proven=False,
         text=words(cell.event, cell.wanted, bound, stuck=cell.stuck, always_stuck=cell.always_stuck),
-        why=one.finding.evidence.text,
-        message=one.hazard.after_binding,
+        why=error.finding.evidence.text,
+        message=error.hazard.after_binding,
         says=_EVENTS_BEGIN,
-        worst=cell.worst or _hung(one, bound),
+        worst=cell.worst or _hung(error, bound),
         best=None,
         missing=(),
     )
 
 
-def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:
+def _proven(cell: Cell, error: RuleResult, running: int) -> Cell:
     """Return the cell with the proof of an error; what is proven already, or does not apply, stays.
 
     Of a proven cell that says only that no node fits, the rule says which condition of the pod no node meets. A rule
     counts pods of the newest template: those that run already may stay beside them, and a rollout keeps some.
     """
-    evidence, cause = one.finding.evidence, one.finding.because
+    evidence, cause = error.finding.evidence, error.finding.because
     if cell.verdict == BAD and cell.proven:
         says_nothing = cell.why.partition(";")[0] == NO_NODE
         return replace(cell, cause=cause, why=evidence.text if says_nothing else cell.why)
     if cell.verdict == NONE or (cell.proven and cell.verdict == FINE):
         return cell
-    pending = one.hazard.values.get("pending")
+    pending = error.hazard.values.get("pending")
     lacks = pending if isinstance(pending, int) else 1
     fit = max(cell.wanted - lacks, min(running, cell.wanted))
     stuck = cell.event == "rollout" or fit >= cell.wanted
@@ -136,7 +136,7 @@ def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:
     known = Range(0, cell.wanted, "bound") if is_seen else cell.bound
     most = known.most if stuck else min(known.most, fit)
     bound = Range(min(known.least, most), most, "bound")
-    hang = one.hazard.after_binding
+    hang = error.hazard.after_binding
     return replace(
         cell,
         verdict=BAD,
@@ -149,14 +149,14 @@ def _proven(cell: Cell, one: RuleResult, running: int) -> Cell:
         cause=cause,
         message=hang or cell.message,
         says=_EVENTS_BEGIN if hang else cell.says,
-        blamed=one.workload,
-        at=one.hazard.at if one.hazard.source is None else (),
-        worst=_hung(one, bound) if hang and cell.worst is None else cell.worst,
+        blamed=error.workload,
+        at=error.hazard.at if error.hazard.source is None else (),
+        worst=_hung(error, bound) if hang and cell.worst is None else cell.worst,
         missing=(),
         assumes=tuple(dict.fromkeys((*cell.assumes, *evidence.assumes))),
     )
 
 
-def _hung(one: RuleResult, bound: Range) -> Witness:
+def _hung(error: RuleResult, bound: Range) -> Witness:
     """Return the end of pods that get nodes: no message of the scheduler tells of it."""
-    return Witness(bound.most, False, ("its pods get nodes, and some hang there", one.finding.message))
+    return Witness(bound.most, False, ("its pods get nodes, and some hang there", error.finding.message))

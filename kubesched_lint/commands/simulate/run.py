@@ -106,21 +106,29 @@ def simulate(
     )
     if written is not None:
         return _in_scenario(asked, written)
-    found = environments_of(manifests.inventory, options.together, options.environments)
-    if pictured and len(found.each) > 1:
-        raise ValueError(f"--picture shows one environment: choose one with --env ({', '.join(found.names)})")
+    environments = environments_of(manifests.inventory, options.together, options.environments)
+    if pictured and len(environments.each) > 1:
+        raise ValueError(f"--picture shows one environment: choose one with --env ({', '.join(environments.names)})")
     parts = []
-    for turn, one in enumerate(found.each):
-        rows = only if len(found.each) == 1 and not one.name else one.subjects.intersection(only or one.subjects)
-        scenario = Scenario(one.manifests, without_transient(cluster), manifests.premises(options))
-        with work.within(work.share(0, len(found.each) - turn)):
+    for turn, environment in enumerate(environments.each):
+        rows = (
+            only
+            if len(environments.each) == 1 and not environment.name
+            else environment.subjects.intersection(only or environment.subjects)
+        )
+        scenario = Scenario(environment.manifests, without_transient(cluster), manifests.premises(options))
+        with work.within(work.share(0, len(environments.each) - turn)):
             try:
-                part = _in_scenario(replace(asked, only=rows, chosen=one.notes), scenario, len(found.each))
+                part = _in_scenario(
+                    replace(asked, only=rows, chosen=environment.notes), scenario, len(environments.each)
+                )
             except ValueError as error:
-                raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
-        parts.append((one.name, part))
-    about_apart = found.notes[:1]  # the matrix names the environments
-    return merged(parts, found.notes, background=about_apart)
+                raise ValueError(
+                    f"in {environment.name}: {error}" if len(environments.each) > 1 else str(error)
+                ) from None
+        parts.append((environment.name, part))
+    about_apart = environments.notes[:1]  # the matrix names the environments
+    return merged(parts, environments.notes, background=about_apart)
 
 
 def _in_scenario(asked: _Asked, written: Scenario, environments: int = 1) -> SimulationReport:
@@ -130,28 +138,28 @@ def _in_scenario(asked: _Asked, written: Scenario, environments: int = 1) -> Sim
     limit = max(steps / environments, least) * WHOLE * (1 + len(asked.wishes.suppose))
     try:
         with work.within(limit):
-            found = _simulated(asked, scenario)
+            report = _simulated(asked, scenario)
     except work.OutOfWorkError as reason:
-        found = _cut_short(asked, scenario, f"{reason}: nothing was simulated")
+        report = _cut_short(asked, scenario, f"{reason}: nothing was simulated")
     except ValueError as error:  # such as for the name of a workload that is not there, because it is refused
         raise ValueError("; ".join((str(error), *what_is_refused(written)))) from None
-    return with_refused(found, written, asked.only) if scenario is not written else found
+    return with_refused(report, written, asked.only) if scenario is not written else report
 
 
-def with_refused(found: SimulationReport, written: Scenario, only: Collection[ObjectRef] | None) -> SimulationReport:
+def with_refused(report: SimulationReport, written: Scenario, only: Collection[ObjectRef] | None) -> SimulationReport:
     """Return the report with the rows of the workloads that the API server refuses, where they were written."""
-    why, there = refused_objects(written), len(found.workloads)
+    why, there = refused_objects(written), len(report.workloads)
     left = [w for w in written.order.workloads if w.source in why]
     rows = [
-        Row(there + i, tuple(_refused(event, workload, why[workload.source]) for event in found.events))
+        Row(there + i, tuple(_refused(event, workload, why[workload.source]) for event in report.events))
         for i, workload in enumerate(left)
         if only is None or workload.ref in only
     ]
-    workloads = (*found.workloads, *left)
+    workloads = (*report.workloads, *left)
     told = {workloads[row.number].source for row in rows}
     places = {workload.ref: place for place, workload in enumerate(written.order.workloads)}
-    ordered = sorted((*found.rows, *rows), key=lambda row: places.get(workloads[row.number].ref, -1))
-    return replace(found, workloads=workloads, rows=tuple(ordered), refused=what_is_refused(written, told))
+    ordered = sorted((*report.rows, *rows), key=lambda row: places.get(workloads[row.number].ref, -1))
+    return replace(report, workloads=workloads, rows=tuple(ordered), refused=what_is_refused(written, told))
 
 
 def _refused(event: str, workload: Workload, refusals: Sequence[Refusal]) -> Cell:
@@ -161,15 +169,15 @@ def _refused(event: str, workload: Workload, refusals: Sequence[Refusal]) -> Cel
     return refused(event, workload, first.cause.path, says, at_key=first.is_at_key)
 
 
-def of_named(found: SimulationReport, names: Sequence[str]) -> SimulationReport:
+def of_named(report: SimulationReport, names: Sequence[str]) -> SimulationReport:
     """Return the report with the rows of the named workloads only. Raises ValueError for a name that is not there."""
-    once = {workload.ref: workload for workload in found.workloads}
+    once = {workload.ref: workload for workload in report.workloads}
     everything = Inventory(workloads=tuple(once.values()))
     try:
         wanted = {each.ref for name in names if (each := find(name, everything, None).workload) is not None}
     except NamingError as error:
         raise NamingError(f"--explain: {error}") from None
-    return replace(found, rows=tuple(row for row in found.rows if found.workloads[row.number].ref in wanted))
+    return replace(report, rows=tuple(row for row in report.rows if report.workloads[row.number].ref in wanted))
 
 
 def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
@@ -217,7 +225,7 @@ def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     pictured, only = asked.pictured, asked.only
     base = Table(scenario, cluster, effort, wishes.applied, only)
     simulated = base.simulated
-    supposed = tuple(one.event for one in hypotheses(wishes.suppose, simulated))
+    supposed = tuple(hypothesis.event for hypothesis in hypotheses(wishes.suppose, simulated))
     own = (*scale_events(simulated.scaled), *supposed)
     check_events((*asked.events, *([pictured] if pictured else [])), (*EVENTS, *own))
     events = tuple(event for event in dict.fromkeys((*asked.events, *own)) if event not in supposed)
@@ -267,8 +275,8 @@ def _errors(
     manifests: ManifestSet, scenario: Scenario, options: Options, events: Sequence[str]
 ) -> Sequence[RuleResult]:
     """Return what rules prove about the events that are asked for, about any workload of the set."""
-    found = errors_about_placement(replace(manifests, inventory=scenario.manifests), scenario, options)
-    return [one for one in found if one.finding.evidence.event in events]
+    errors = errors_about_placement(replace(manifests, inventory=scenario.manifests), scenario, options)
+    return [error for error in errors if error.finding.evidence.event in events]
 
 
 def _beside(row: Row, other: Row) -> Row:

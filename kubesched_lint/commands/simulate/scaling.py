@@ -17,11 +17,11 @@ _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
 
 def sizes(options: Collection[str], simulated: SimulatedSet) -> Mapping[int, tuple[int, ...]]:
     """Return position of a workload → its numbers of replicas, each once. Raises ValueError."""
-    found: dict[int, dict[int, None]] = {}
+    sizes_by_number: dict[int, dict[int, None]] = {}
     for option in options:
         name, size = _parsed(option)
-        found.setdefault(_number(name, simulated), {})[size] = None
-    return {number: tuple(wanted) for number, wanted in found.items()}
+        sizes_by_number.setdefault(_number(name, simulated), {})[size] = None
+    return {number: tuple(wanted) for number, wanted in sizes_by_number.items()}
 
 
 def scale_events(scaled: Mapping[int, tuple[int, ...]]) -> tuple[str, ...]:

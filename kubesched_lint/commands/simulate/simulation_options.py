@@ -43,12 +43,12 @@ class SimulationOptions(Struct, frozen=True):
     def supposing(self, event: str, simulated: SimulatedSet) -> SimulatedSet:
         """Return the setting with the hypothesis of this name, too."""
         simulated = self.applied(simulated)
-        found = (one for one in hypotheses(self.suppose, simulated) if one.event == event)
-        return replace(simulated, supposed=next(found, None))
+        supposed = (hypothesis for hypothesis in hypotheses(self.suppose, simulated) if hypothesis.event == event)
+        return replace(simulated, supposed=next(supposed, None))
 
 
 def _named(name: str, simulated: SimulatedSet) -> Sequence[int]:
-    found = [i for i, w in enumerate(simulated.workloads) if f"{w.namespace}/{w.name}" == name]
-    if not found:
+    numbers = [i for i, w in enumerate(simulated.workloads) if f"{w.namespace}/{w.name}" == name]
+    if not numbers:
         raise ValueError(f"no workload {name} in the manifests: --never-ready takes NAMESPACE/NAME")
-    return found
+    return numbers

@@ -101,8 +101,12 @@ def merged(
         workloads,
         tuple(dict.fromkeys(event for _, part in parts for event in part.events)),
         tuple(row for row, _ in rows),
-        named_once(_told(parts, lambda part: part.shortages), names, lambda one: (one.message, one.workloads)),
-        named_once(_told(parts, lambda part: part.short_after_losses), names, lambda one: (one.message, one.lost)),
+        named_once(
+            _told(parts, lambda part: part.shortages), names, lambda shortage: (shortage.message, shortage.workloads)
+        ),
+        named_once(
+            _told(parts, lambda part: part.short_after_losses), names, lambda short: (short.message, short.lost)
+        ),
         named_once(_told(parts, lambda part: part.skews), names, _seen_of_skew),
         errors=tuple(dict.fromkeys(error for _, part in parts for error in part.errors)),
         notes=(*said_once([(name, part.notes) for name, part in parts]), *notes),
@@ -115,8 +119,8 @@ def merged(
 
 def _names(part: Part, where: Sequence[str] = ()) -> Sequence[str]:
     """Return the names of a part, or those of its environments that ``where`` names: a target may have several."""
-    name, found = part
-    return [os.path.join(name, each) for each in where or found.environments] or [name]
+    name, report = part
+    return [os.path.join(name, each) for each in where or report.environments] or [name]
 
 
 def _rows(parts: Sequence[Part]) -> Iterator[tuple[Sequence[str], Row]]:
@@ -129,11 +133,9 @@ def _rows(parts: Sequence[Part]) -> Iterator[tuple[Sequence[str], Row]]:
         before += len(part.workloads)
 
 
-def _told(
-    parts: Sequence[Part], things: Callable[[SimulationReport], Sequence[T]]
-) -> Iterator[tuple[Sequence[str], T]]:
+def _told(parts: Sequence[Part], pick: Callable[[SimulationReport], Sequence[T]]) -> Iterator[tuple[Sequence[str], T]]:
     for name, part in parts:
-        yield from ((_names((name, part), one.environments), one) for one in things(part))
+        yield from ((_names((name, part), picked.environments), picked) for picked in pick(part))
 
 
 def seen(cell: Cell) -> Hashable:
@@ -142,7 +144,7 @@ def seen(cell: Cell) -> Hashable:
     return cell.event, cell.verdict, cell.proven, cell.text, bound, cell.why, cell.missing, cell.message
 
 
-def _seen_of_skew(one: WorkloadSkew) -> Hashable:
-    skew = one.skew
+def _seen_of_skew(workload_skew: WorkloadSkew) -> Hashable:
+    skew = workload_skew.skew
     ends = tuple((tuple(counts), times) for counts, times in skew.ends)
-    return one.workload.ref, skew.topology_key, skew.event, tuple(skew.domains), skew.runs, ends
+    return workload_skew.workload.ref, skew.topology_key, skew.event, tuple(skew.domains), skew.runs, ends

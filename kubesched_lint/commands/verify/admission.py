@@ -51,8 +51,8 @@ def recorded_fields(record: Mapping[str, Any]) -> frozenset[str]:
     causes = record.get("causes", ())
     if causes:
         return frozenset(cause["field"] for cause in causes)
-    found: Iterator[tuple[str, str]] = iter(_NAMED.findall(record.get("message", "")))
-    return frozenset(unknown or wrong_type for unknown, wrong_type in found)
+    fields: Iterator[tuple[str, str]] = iter(_NAMED.findall(record.get("message", "")))
+    return frozenset(unknown or wrong_type for unknown, wrong_type in fields)
 
 
 def _unordered(message: str) -> tuple[str, ...]:

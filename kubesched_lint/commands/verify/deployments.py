@@ -118,8 +118,8 @@ def predict(deployment: Deployment, version: str) -> Forecast:
     rulebook = Rulebook.shipped()
     events = {phase.event for phase in deployment.phases}
     wishes = SimulationOptions(
-        scale=tuple(one for phase in deployment.phases for one in phase.scale),
-        suppose=tuple(one for phase in deployment.phases for one in phase.suppose),
+        scale=tuple(scale for phase in deployment.phases for scale in phase.scale),
+        suppose=tuple(supposition for phase in deployment.phases for supposition in phase.suppose),
     )
     return Forecast(
         lambda: report_on(manifests, cluster, (), usual, rulebook),

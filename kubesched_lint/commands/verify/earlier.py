@@ -26,7 +26,7 @@ def moment_of(recorded: str, pod: Pod, state: ClusterState, made: Iterable[Place
     """Return how many of the pods ``made`` were bound when the message was written; None if no such moment is found."""
     search = _Search(said(recorded), pod, state, list(made))
     with state.undone():
-        return next((found for start in range(_STARTS) if (found := search.run(start)) is not None), None)
+        return next((moment for start in range(_STARTS) if (moment := search.run(start)) is not None), None)
 
 
 class _Search:
@@ -71,7 +71,7 @@ class _Search:
         return _apart(ours.filters, sought.filters) + _apart(ours.preemption, sought.preemption)
 
 
-def _apart(one: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
-    counts = Counter(dict(one))
+def _apart(reasons: Iterable[tuple[str, int]], other: Iterable[tuple[str, int]]) -> int:
+    counts = Counter(dict(reasons))
     counts.subtract(dict(other))
     return sum(map(abs, counts.values()))

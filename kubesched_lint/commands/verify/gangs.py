@@ -27,15 +27,15 @@ Case = Mapping[str, Any]
 
 def verify_gang(case: Case, account: Agreement, version: str | None = None) -> Iterator[dict[str, object]]:
     """Yield the prediction for a recorded group, made without its ``runs``, and add the answers of each run."""
-    found = predict(case, version)
-    yield {"case": case["id"], "bound": {"min": found.least, "max": found.most}}
+    predicted = predict(case, version)
+    yield {"case": case["id"], "bound": {"min": predicted.least, "max": predicted.most}}
     account.pods += len(case["queue"])
     account.excuse = "because the scheduler still counted a deleted pod"
-    account.count("searched to the end", holds=not found.is_cut)
-    account.count("one value", holds=found.least == found.most)
+    account.count("searched to the end", holds=not predicted.is_cut)
+    account.count("one value", holds=predicted.least == predicted.most)
     for run in case.get("runs", ()):
         account.leftovers.update(_leftovers(case, run))
-        answers = list(_answers(case, run, found))
+        answers = list(_answers(case, run, predicted))
         if not all(a.agrees for a in answers):
             answers = [_explained(case, run, answer, account, version) for answer in answers]
         for answer in answers:
@@ -64,14 +64,14 @@ def predict(case: Case, version: str | None = None, leftovers: Sequence[BoundPod
     )
 
 
-def _answers(case: Case, run: Mapping[str, Any], found: Outcomes) -> Iterator[Answer]:
+def _answers(case: Case, run: Mapping[str, Any], predicted: Outcomes) -> Iterator[Answer]:
     bound = len(run["bound"])
-    span = f"{found.least} to {found.most}"
-    yield Answer("pods bound, inside the range", found.least <= bound <= found.most, bound, span)
-    if found.is_cut:
+    span = f"{predicted.least} to {predicted.most}"
+    yield Answer("pods bound, inside the range", predicted.least <= bound <= predicted.most, bound, span)
+    if predicted.is_cut:
         return
     kinds = {pod["metadata"]["name"]: _kind(pod) for pod in (*case.get("pods", ()), *case["queue"])}
-    ends = [rest.messages for rest in found.rests if len(rest.on) == bound]
+    ends = [rest.messages for rest in predicted.rests if len(rest.on) == bound]
     told = {(kinds[pod], text) for messages in ends for pod, text in messages}
     # Pods are told one by one, after every attempt: their messages may come from different ones.
     for pod, text in run["pending"].items():
@@ -101,10 +101,10 @@ def _leftovers(case: Case, run: Mapping[str, Any]) -> Iterator[tuple[tuple[str, 
     group = case["group"]["metadata"]["name"]
     running = {p["metadata"]["name"] for p in case.get("pods", ()) if p["spec"].get("nodeName")}
     for text in {text for text in run["pending"].values() if text}:
-        found = _LEFTOVER.search(text)
-        if found is not None and found["name"] not in running:
-            pod = Pod(namespace=found["namespace"], labels={}, group=group)
-            yield (found["namespace"], group), BoundPod(found["name"], found["node"] or _unlabelled(case), pod)
+        match = _LEFTOVER.search(text)
+        if match is not None and match["name"] not in running:
+            pod = Pod(namespace=match["namespace"], labels={}, group=group)
+            yield (match["namespace"], group), BoundPod(match["name"], match["node"] or _unlabelled(case), pod)
 
 
 def _unlabelled(case: Case) -> str:
@@ -119,10 +119,10 @@ def _explained(case: Case, run: Mapping[str, Any], answer: Answer, account: Agre
     leftover = account.leftovers.get((meta.get("namespace") or "default", meta["name"]))
     if answer.agrees or leftover is None:
         return answer
-    found = predict(case, version, [leftover])
+    predicted = predict(case, version, [leftover])
     agrees = any(
         (other.question, other.recorded) == (answer.question, answer.recorded) and other.agrees
-        for other in _answers(case, run, found)
+        for other in _answers(case, run, predicted)
     )
     because = f"the scheduler still counted {leftover.namespace}/{leftover.name} on {leftover.node}, a deleted pod"
     return replace(answer, because=because, explained=True) if agrees else answer

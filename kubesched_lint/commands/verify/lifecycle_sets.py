@@ -129,10 +129,10 @@ def _key(value: Recorded) -> tuple[str, str]:
 
 def _running(case: Recorded, phase: Recorded) -> list[dict[str, Any]] | None:
     """Return the objects of the cluster after a phase; None if the recording lacks some of them."""
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     for value in case["objects"]:
         uid = f"{value['kind']}-{value['metadata']['name']}"
-        found.append({**value, "metadata": {**value["metadata"], "uid": uid}})
+        objects.append({**value, "metadata": {**value["metadata"], "uid": uid}})
         if value["kind"] not in KINDS:
             continue
         seen = phase["workloads"].get(f"{value['kind']}/{value['metadata']['name']}")
@@ -140,8 +140,8 @@ def _running(case: Recorded, phase: Recorded) -> list[dict[str, Any]] | None:
             return None
         if value["kind"] == "DaemonSet" and seen["pending"]:
             return None
-        found += _made(value, seen)
-    return found
+        objects += _made(value, seen)
+    return objects
 
 
 def _made(workload: Recorded, seen: Recorded) -> Iterator[dict[str, Any]]:
@@ -218,23 +218,25 @@ def verify_lifecycle(
     """Yield the predicted outcome sets of every phase of a case, and add the answers of the recorded runs."""
     for prediction, compared in compare(case, kubernetes_version=version):
         yield prediction
-        for one in compared:
-            account.pods += len(one.seen)
-            account.count("searched to the end", holds=not one.is_frame)
-            account.count("one value", holds=one.is_single)
-            for answer in _answers(one):
-                account.note(answer, str(case["id"]), f"{one.workload} after {one.name} (phase {one.phase})")
+        for comparison in compared:
+            account.pods += len(comparison.seen)
+            account.count("searched to the end", holds=not comparison.is_frame)
+            account.count("one value", holds=comparison.is_single)
+            for answer in _answers(comparison):
+                account.note(
+                    answer, str(case["id"]), f"{comparison.workload} after {comparison.name} (phase {comparison.phase})"
+                )
 
 
-def _answers(one: Compared) -> Iterator[Answer]:
-    misses = one.misses
-    for seen in one.seen:
-        yield Answer("outcome inside the expected range", seen not in misses, seen, one.predicted)
-    if one.seen and one.agree:
+def _answers(comparison: Compared) -> Iterator[Answer]:
+    misses = comparison.misses
+    for seen in comparison.seen:
+        yield Answer("outcome inside the expected range", seen not in misses, seen, comparison.predicted)
+    if comparison.seen and comparison.agree:
         yield Answer(
             "range is one value, or has a replayed trace at both ends",
-            one.is_single or one.witnessed,
-            one.seen[0],
-            one.predicted,
-            "the search was cut short" if one.is_frame else "",
+            comparison.is_single or comparison.witnessed,
+            comparison.seen[0],
+            comparison.predicted,
+            "the search was cut short" if comparison.is_frame else "",
         )

@@ -32,23 +32,23 @@ def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) 
     before = set(cluster.inventory.pods)
     state = all_running_pods(scenario).state
     made = [there for there in state.placements() if there.bound not in before]
-    for one in waiting:
-        if one.verdict != UNTESTED:
-            yield _ref(one), _answer(one, state, made)
+    for waiting_pod in waiting:
+        if waiting_pod.verdict != UNTESTED:
+            yield _ref(waiting_pod), _answer(waiting_pod, state, made)
 
 
-def _ref(one: Waiting) -> ObjectRef:
-    first = one.pods[0]
+def _ref(waiting_pod: Waiting) -> ObjectRef:
+    first = waiting_pod.pods[0]
     kind, name = (first.owner.kind, first.owner.name) if first.owner else ("Pod", first.name)
     return ObjectRef(kind, first.namespace, name)
 
 
-def _answer(one: Waiting, state: ClusterState, made: Sequence[Placement]) -> Answer:
+def _answer(waiting_pod: Waiting, state: ClusterState, made: Sequence[Placement]) -> Answer:
     """All pods were made at one moment: kube-scheduler may have written a message before it bound the last of them."""
-    agrees, ours = one.verdict == AGREES, one.ours or "a node fits"
-    then = None if agrees else moment_of(one.theirs, one.pods[0].pod, state, made)
+    agrees, ours = waiting_pod.verdict == AGREES, waiting_pod.ours or "a node fits"
+    then = None if agrees else moment_of(waiting_pod.theirs, waiting_pod.pods[0].pod, state, made)
     why = "" if then is None else f"the model has the message when {then} of {len(made)} new pods are bound"
-    return Answer("message of a waiting pod", agrees, one.theirs, ours, why, explained=then is not None)
+    return Answer("message of a waiting pod", agrees, waiting_pod.theirs, ours, why, explained=then is not None)
 
 
 def after_deployment(case: Mapping[str, Any], scenario: Scenario) -> Cluster | None:

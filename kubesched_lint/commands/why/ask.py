@@ -87,9 +87,9 @@ def answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explan
 
     Raises like ``answers``.
     """
-    found = answers(question, manifests, cluster)
-    explanation, where = found[-1].explanation, found[-1].environments
-    others = [name for each in found[:-1] for name in each.environments]
+    all_answers = answers(question, manifests, cluster)
+    explanation, where = all_answers[-1].explanation, all_answers[-1].environments
+    others = [name for each in all_answers[:-1] for name in each.environments]
     note = [f"in {first_few(where)}; the answer differs in {first_few(others)}"] if others else []
     return replace(explanation, notes=(*explanation.notes, *note))
 
@@ -105,22 +105,24 @@ def answers(question: Question, manifests: Inventory, cluster: Cluster) -> list[
     environments = environments_of(manifests, question.together, question.environments).each
     subject = find(question.name, one_of_each(manifests)[0], cluster.inventory)
     ref = ObjectRef(subject.kind, subject.namespace, subject.name)
-    asked = [one for one in environments if subject.workload is None or ref in one.subjects] or environments
-    found: list[tuple[Explanation, list[str]]] = []
-    for one in asked:
-        told = _answer(question, one.whole, cluster)
-        same = next((names for other, names in found if other == told), None)
+    asked = [
+        environment for environment in environments if subject.workload is None or ref in environment.subjects
+    ] or environments
+    explanations: list[tuple[Explanation, list[str]]] = []
+    for environment in asked:
+        told = _answer(question, environment.whole, cluster)
+        same = next((names for other, names in explanations if other == told), None)
         if same is None:
-            found.append((told, [one.name]))
+            explanations.append((told, [environment.name]))
         else:
-            same.append(one.name)
-    return [Answer(tuple(filter(None, names)), told) for told, names in found]
+            same.append(environment.name)
+    return [Answer(tuple(filter(None, names)), told) for told, names in explanations]
 
 
-def with_premises(found: Answer, question: Question, cluster: Cluster) -> Answer:
+def with_premises(answered: Answer, question: Question, cluster: Cluster) -> Answer:
     """Return the answer with notes on what is assumed for all pods."""
     more = (*not_modelled(question.kubernetes_version, cluster.server_version), *agreement(cluster, question.premises))
-    return replace(found, explanation=replace(found.explanation, notes=(*found.explanation.notes, *more)))
+    return replace(answered, explanation=replace(answered.explanation, notes=(*answered.explanation.notes, *more)))
 
 
 def _answer(question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
@@ -137,11 +139,11 @@ def _answer(question: Question, manifests: Inventory, cluster: Cluster) -> Expla
     with within(MOST_STEPS):
         try:
             with within(share(0, 2)):
-                found = _explanation(subject, question, once, cluster)
+                explanation = _explanation(subject, question, once, cluster)
         except OutOfWorkError as reason:
-            found = _explanation(subject, replace(question, counts_devices=False), once, cluster)
+            explanation = _explanation(subject, replace(question, counts_devices=False), once, cluster)
             chosen = (f"not known: which nodes have the devices: {reason}", *chosen)
-    return replace(found, notes=(*found.notes, *chosen))
+    return replace(explanation, notes=(*explanation.notes, *chosen))
 
 
 def _explanation(subject: NamedObject, question: Question, manifests: Inventory, cluster: Cluster) -> Explanation:
@@ -192,13 +194,13 @@ def _copy(
         were = plural(placed, "replica was", "replicas were")
         notes.append(f"{placed} earlier {were} placed first, in one possible way (--seed tries another)")
         title = f"replica {placed + 1} of {title}"
-    found = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
+    explanation = explain(earlier.next, state, earlier.owner, subject=title, notes=notes)
     wanted = scenario.member(workload).replicas
-    found = replace(found, replica=placed + 1, replicas=wanted, group=group, may_grow=bool(scenario.pools))
-    if not found.fitting or wanted > MOST_PODS_TRIED:
-        return found
+    explanation = replace(explanation, replica=placed + 1, replicas=wanted, group=group, may_grow=bool(scenario.pools))
+    if not explanation.fitting or wanted > MOST_PODS_TRIED:
+        return explanation
     number, why = tried(lambda: earlier.waits_from(wanted), (0, ""))
-    return replace(found, waits_from=number, waits_because=why)
+    return replace(explanation, waits_from=number, waits_because=why)
 
 
 def _of_gangs(scenario: Scenario, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
@@ -212,13 +214,13 @@ def _profile_note(pod: Pod) -> Iterator[str]:
         yield f"scheduled by the profile {pod.profile.name} ({pod.profile.origin})"
 
 
-def _daemon(title: str, it: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
-    pod = with_daemon_tolerations(it.pod)
+def _daemon(title: str, member: Member, state: ClusterState, question: Question, notes: list[str]) -> Explanation:
+    pod = with_daemon_tolerations(member.pod)
     nodes = targets(pod, state.index)[0]
-    notes += _beside(it, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
-    found = explain(pod, state, subject=title, notes=notes, one_node_each=True)
+    notes += _beside(member, state, lambda: (nodes & ~diagnose(pod, state).feasible == 0, 0), question)
+    explanation = explain(pod, state, subject=title, notes=notes, one_node_each=True)
     # The scheduler's message for a pod that may go anywhere applies to none of the DaemonSet's pods.
-    return replace(found, made_for=nodes.bit_count(), message="", nominated="", victims=())
+    return replace(explanation, made_for=nodes.bit_count(), message="", nominated="", victims=())
 
 
 def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> Iterator[str]:
@@ -229,24 +231,24 @@ def _beside(it: Member, state: ClusterState, turn: Turn, question: Question) -> 
         if others:
             yield "the pods of the other manifests are not placed (--alone)"
         return
-    found = place_rest(it.scenario.without_pools.member(it.workload), state, turn, question.seed)
-    if found is None:
+    beside = place_rest(it.scenario.without_pools.member(it.workload), state, turn, question.seed)
+    if beside is None:
         turn()
         yield f"the pods of the other manifests are not placed: they are more than {MOST_PODS_TRIED:,}"
         return
-    were = plural(found.placed, "was", "were")
-    nowhere = f"found no node ({first_few(list(map(str, found.whose)))})"
-    first = f"{_pods(found.placed)} of the other manifests {were} placed first, in one possible order"
+    were = plural(beside.placed, "was", "were")
+    nowhere = f"found no node ({first_few(list(map(str, beside.whose)))})"
+    first = f"{_pods(beside.placed)} of the other manifests {were} placed first, in one possible order"
     parts = [
         first,
-        *[f"{found.waiting} more {nowhere}"] * bool(found.waiting),
-        *[f"{found.later} come later"] * bool(found.later),
+        *[f"{beside.waiting} more {nowhere}"] * bool(beside.waiting),
+        *[f"{beside.later} come later"] * bool(beside.later),
     ]
-    if found.placed:
+    if beside.placed:
         yield f"{'; '.join(parts)} (--alone places none)"
-    elif found.waiting:
-        yield f"{_pods(found.waiting)} of the other manifests {nowhere} (--alone places none)"
-    if found.cut:
+    elif beside.waiting:
+        yield f"{_pods(beside.waiting)} of the other manifests {nowhere} (--alone places none)"
+    if beside.cut:
         yield "more pods of the other manifests might find nodes: placing them was stopped at the limit of work"
     ending = [w for w in others if w.kind in ("Job", "CronJob")]
     if ending:
@@ -297,7 +299,7 @@ class _Earlier:
             else:
                 ahead.append(Copies(pod, self.owner, 1, ahead[-1] if ahead else None))
         Placing(ahead, self._state, seed=self._question.seed + self.placed).run()
-        bound = wanted - self.placed - sum(one.left for one in ahead)
+        bound = wanted - self.placed - sum(copies.left for copies in ahead)
         self.placed += bound
         return bound
 

@@ -127,22 +127,22 @@ def explain(
     ``owner`` is the selector of the pod's controller (``scoring.owner_selector``). With ``one_node_each``, the pod
     represents the pods of a DaemonSet, one per node, so there is no choice and there are no scores.
     """
-    found = diagnose(pod, state)
-    obstacles = _obstacles(found, pod, state)
-    if found.feasible:
+    diagnosis = diagnose(pod, state)
+    obstacles = _obstacles(diagnosis, pod, state)
+    if diagnosis.feasible:
         # The scheduler does not score a single node.
-        chooses = bool(found.feasible & (found.feasible - 1)) and not one_node_each
-        nodes = _scored(found, obstacles, pod, state, owner) if chooses else _unscored(found, obstacles, state)
+        chooses = bool(diagnosis.feasible & (diagnosis.feasible - 1)) and not one_node_each
+        nodes = _scored(diagnosis, obstacles, pod, state, owner) if chooses else _unscored(diagnosis, obstacles, state)
         nodes = _with_devices(nodes, pod, state) if state.devices is not None else nodes
-        return Explanation(subject, tuple(nodes), sampled=chooses and is_sampled(found), notes=tuple(notes))
-    preemption = preempt(pod, found, state)
+        return Explanation(subject, tuple(nodes), sampled=chooses and is_sampled(diagnosis), notes=tuple(notes))
+    preemption = preempt(pod, diagnosis, state)
     chosen = preemption.chosen
     return Explanation(
         subject,
-        tuple(_unscored(found, obstacles, state)),
-        message=message(found, preemption.message),
-        waits=not found.kubelet_of,
-        refusal=found.refusal.plugin if found.refusal else _holding_back(found),
+        tuple(_unscored(diagnosis, obstacles, state)),
+        message=message(diagnosis, preemption.message),
+        waits=not diagnosis.kubelet_of,
+        refusal=diagnosis.refusal.plugin if diagnosis.refusal else _holding_back(diagnosis),
         nominated=state.index.names[chosen.position] if chosen else "",
         victims=tuple(map(_name, chosen.victims)) if chosen else (),
         notes=tuple(notes),
@@ -153,23 +153,25 @@ def _name(placement: Placement) -> str:
     return f"{placement.pod.namespace}/{placement.bound.name if placement.bound else '(earlier replica)'}"
 
 
-def _unscored(found: Diagnosis, obstacles: Sequence[Sequence[Obstacle]], state: ClusterState) -> Iterator[NodeVerdict]:
+def _unscored(
+    diagnosis: Diagnosis, obstacles: Sequence[Sequence[Obstacle]], state: ClusterState
+) -> Iterator[NodeVerdict]:
     for i, name in enumerate(state.index.names):
-        yield NodeVerdict(name, tuple(obstacles[i]), may_win=bool(found.feasible >> i & 1))
+        yield NodeVerdict(name, tuple(obstacles[i]), may_win=bool(diagnosis.feasible >> i & 1))
 
 
 def _scored(
-    found: Diagnosis,
+    diagnosis: Diagnosis,
     obstacles: Sequence[Sequence[Obstacle]],
     pod: Pod,
     state: ClusterState,
     owner: Selector | None,
 ) -> Iterator[NodeVerdict]:
-    scores = score(pod, state, found.feasible, owner)
+    scores = score(pod, state, diagnosis.feasible, owner)
     by_plugin, total = scores.by_plugin, scores.total
-    winners = found.feasible if is_sampled(found) else scores.best
+    winners = diagnosis.feasible if is_sampled(diagnosis) else scores.best
     for i, name in enumerate(state.index.names):
-        if found.feasible >> i & 1:
+        if diagnosis.feasible >> i & 1:
             own = {plugin: values[name] for plugin, values in by_plugin.items()}
             yield NodeVerdict(name, (), own, total[name], bool(winners >> i & 1))
         else:
@@ -183,31 +185,33 @@ def _with_devices(nodes: Iterable[NodeVerdict], pod: Pod, state: ClusterState) -
         yield replace(node, devices=given) if given else node
 
 
-def _obstacles(found: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obstacle]]:
+def _obstacles(diagnosis: Diagnosis, pod: Pod, state: ClusterState) -> list[list[Obstacle]]:
     """Return the obstacles of each node position; if a PreFilter rejected the pod, every node has the same one."""
     obstacles: list[list[Obstacle]] = [[] for _ in state.index.names]
-    if found.waits_for:
-        everywhere = Obstacle(_holding_back(found), found.waits_for)
-    elif found.refusal is not None:
-        everywhere = Obstacle(found.refusal.plugin, found.refusal.message, removable=found.refusal.resolvable)
+    if diagnosis.waits_for:
+        everywhere = Obstacle(_holding_back(diagnosis), diagnosis.waits_for)
+    elif diagnosis.refusal is not None:
+        everywhere = Obstacle(
+            diagnosis.refusal.plugin, diagnosis.refusal.message, removable=diagnosis.refusal.resolvable
+        )
     else:
         details = Details(pod, state)
-        for rejection in found.rejections:
+        for rejection in diagnosis.rejections:
             for position in positions(rejection.nodes):
                 obstacles[position].append(_obstacle(rejection, details.of(rejection, position)))
-        pinned = ", ".join(found.pinned_by)
-        for position in positions(found.outside):
-            reason = f"{UNASKED} [{' '.join(found.pinned_by)}]"
+        pinned = ", ".join(diagnosis.pinned_by)
+        for position in positions(diagnosis.outside):
+            reason = f"{UNASKED} [{' '.join(diagnosis.pinned_by)}]"
             obstacles[position].append(Obstacle(pinned, reason))
         return obstacles
     return [[everywhere] for _ in obstacles]
 
 
-def _holding_back(found: Diagnosis) -> str:
+def _holding_back(diagnosis: Diagnosis) -> str:
     """Return the plugin that keeps the scheduler from trying the pod; empty if it is tried."""
-    if not found.waits_for:
+    if not diagnosis.waits_for:
         return ""
-    return "SchedulingGates" if found.waits_for == GATED else DEVICES_PLUGIN
+    return "SchedulingGates" if diagnosis.waits_for == GATED else DEVICES_PLUGIN
 
 
 def _obstacle(rejection: Rejection, detail: str) -> Obstacle:

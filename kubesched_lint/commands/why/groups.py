@@ -90,4 +90,4 @@ def foreign_notes(scenario: Scenario, workload: Workload) -> Iterator[str]:
 
 
 def _about(scenario: Scenario, workload: Workload) -> Iterator[Answer]:
-    return (a for a in answers(scenario) if any(it.workload.ref == workload.ref for it in a.gang.members))
+    return (a for a in answers(scenario) if any(member.workload.ref == workload.ref for member in a.gang.members))

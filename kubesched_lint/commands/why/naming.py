@@ -51,11 +51,11 @@ def find(name: str, manifests: Inventory, live: Inventory | None) -> NamedObject
     if live is not None:
         everything += [list(_workloads(live)), list(_pods(live))]
     for subjects in everything:
-        found = [s for s in subjects if _means(name, s)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise NamingError(f"{name!r} may mean {_listed(found, ' or ')}")
+        subjects_meant = [s for s in subjects if _means(name, s)]
+        if len(subjects_meant) == 1:
+            return subjects_meant[0]
+        if subjects_meant:
+            raise NamingError(f"{name!r} may mean {_listed(subjects_meant, ' or ')}")
     known = [subject for subjects in everything[:2] for subject in subjects]
     raise NamingError(f"nothing is named {name!r}{_hint(name, known)}")
 
@@ -90,8 +90,8 @@ def _means(name: str, subject: NamedObject) -> bool:
     match parts[:-1]:
         case []:
             return True
-        case [one]:
-            return one == subject.namespace or _kind(one) == subject.kind.lower()
+        case [prefix]:
+            return prefix == subject.namespace or _kind(prefix) == subject.kind.lower()
         case [kind, namespace]:
             return _kind(kind) == subject.kind.lower() and namespace == subject.namespace
     return False

@@ -122,7 +122,7 @@ def _selected(selector: Selector) -> str:
 
 
 def _by_reason(unknown: Mapping[str, str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    events_by_reason: dict[str, list[str]] = {}
     for event, why in unknown.items():
-        found.setdefault(why, []).append(event)
-    return found
+        events_by_reason.setdefault(why, []).append(event)
+    return events_by_reason

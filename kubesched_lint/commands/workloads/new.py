@@ -34,13 +34,13 @@ def card_of_name(name: str) -> tuple[str, str]:
 def card_of_crd(path: str, data: bytes) -> tuple[str, str]:
     """Return (file name, text) of a card for the first CustomResourceDefinition of a file. Raises NewCardError."""
     try:
-        found = next(definitions(path, data), None)
+        definition = next(definitions(path, data), None)
     except SchemaError as error:
         raise NewCardError(str(error)) from None
-    if found is None:
+    if definition is None:
         raise NewCardError(f"{path} holds no CustomResourceDefinition")
     try:
-        return _written(shape_of(found))
+        return _written(shape_of(definition))
     except SchemaError as error:
         raise NewCardError(f"{path}: {error}") from None
 
@@ -50,7 +50,7 @@ def _written(shape: Shape) -> tuple[str, str]:
     label = f"{shape.group}/{shape.kind.lower()}"
     front = "\n".join(_front(shape, label))
     example = _yaml(_resource(shape))
-    plain = "---\n".join(_yaml(one) for one in _plain(shape, label))
+    plain = "---\n".join(_yaml(manifest) for manifest in _plain(shape, label))
     guessed = _GUESSED if shape.is_guessed else ""
     text = _CARD.format(slug=slug, front=front, kind=shape.kind, example=example, plain=plain, guessed=guessed)
     return f"{slug}.md", text

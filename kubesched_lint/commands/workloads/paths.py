@@ -39,8 +39,8 @@ def _schemas(spec: _Schema, versions: Sequence[str]) -> tuple[_Schema, ...]:
     """Return the schemas of the versions that the card reads."""
     listed = spec.get("versions")
     read = (v for v in (listed if isinstance(listed, list) else ()) if _map(v).get("name") in versions)
-    found = (_map(_map(version.get("schema")).get("openAPIV3Schema")) for version in read)
-    return tuple(schema for schema in found if schema)
+    schemas = (_map(_map(version.get("schema")).get("openAPIV3Schema")) for version in read)
+    return tuple(schema for schema in schemas if schema)
 
 
 def _unlike(card: Card, front: Mapping[str, Any], schemas: Sequence[_Schema], path: str) -> Iterator[CardError]:
@@ -52,10 +52,10 @@ def _unlike(card: Card, front: Mapping[str, Any], schemas: Sequence[_Schema], pa
         line = card.front.line(written.at)
         for name, wanted in _paths(written):
             wrong = [_missing(wanted, schema) for schema in schemas]
-            found = next(iter(wrong), None)
-            if found is None or None in wrong or (line, found[0]) in said:
+            missing = next(iter(wrong), None)
+            if missing is None or None in wrong or (line, missing[0]) in said:
                 continue
-            at, known = found
+            at, known = missing
             said.add((line, at))
             text = f"{written.at[-1]}: `{name}`: the schema in {path} has no {words(at)}"
             yield CardError(card.path, line, f"{text}{did_you_mean(str(at[-1]), known)}")

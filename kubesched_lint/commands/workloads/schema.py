@@ -94,15 +94,17 @@ def _makers(schema: Mapping[str, Any], replicas: Path) -> tuple[Template, ...]:
 
     ``replicas`` is the path of the scale subresource.
     """
-    found = tuple(one for one in _templates(schema, (), ()) if "override" not in (*one.list_at, *one.at))
-    if not found:
+    templates = tuple(
+        template for template in _templates(schema, (), ()) if "override" not in (*template.list_at, *template.at)
+    )
+    if not templates:
         spec = _map(_map(schema.get("properties")).get("spec"))
         whole = _with_replicas(Template(("spec",), fields=()), _map(spec.get("properties")), ("spec",))
-        found = tuple(_placing(schema, (), ())) or (whole,)
-    if replicas and len(found) == 1 and not found[0].list_at:
+        templates = tuple(_placing(schema, (), ())) or (whole,)
+    if replicas and len(templates) == 1 and not templates[0].list_at:
         default = _map(_at(schema, replicas)).get("default", 1)
-        found = (replace(found[0], replicas=replicas, default=default if isinstance(default, int) else 1),)
-    return found
+        templates = (replace(templates[0], replicas=replicas, default=default if isinstance(default, int) else 1),)
+    return templates
 
 
 def _templates(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[Template]:
@@ -112,9 +114,9 @@ def _templates(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[T
         yield Template(at, list_at=list_at)
         return
     for inner, inner_at, inner_list in _below(schema, at, list_at):
-        for found in _templates(inner, inner_at, inner_list):
-            is_beside = not found.replicas and found.list_at == list_at
-            yield _with_replicas(found, properties, at) if is_beside else found
+        for template in _templates(inner, inner_at, inner_list):
+            is_beside = not template.replicas and template.list_at == list_at
+            yield _with_replicas(template, properties, at) if is_beside else template
 
 
 def _placing(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[Template]:
@@ -138,12 +140,12 @@ def _below(schema: Mapping[str, Any], at: Path, list_at: Path) -> Iterator[tuple
             yield (items, (), (*at, name)) if items and not list_at else (_map(inner), (*at, name), list_at)
 
 
-def _with_replicas(found: Template, properties: Mapping[str, Any], at: Path) -> Template:
+def _with_replicas(template: Template, properties: Mapping[str, Any], at: Path) -> Template:
     beside = next((name for name in _NUMBERS if name in properties), "")
     if not beside:
-        return found
+        return template
     default = _map(properties[beside]).get("default", 1)
-    return replace(found, replicas=(*at, beside), default=default if isinstance(default, int) else 1)
+    return replace(template, replicas=(*at, beside), default=default if isinstance(default, int) else 1)
 
 
 def _at(schema: Mapping[str, Any], path: Path) -> Any:

@@ -73,18 +73,18 @@ def trial_of(folder: File, definitions: Mapping[str, bytes]) -> Trial:
         problems += misspelt([card for card, _ in cards], path, data)
     for card, _ in cards:
         try:
-            its = examples(card)
+            card_examples = examples(card)
         except CardError as error:
             problems.append(error)
             continue
-        tested += len(its)
-        problems += (failure for example in its for failure in failures(example, kinds))
+        tested += len(card_examples)
+        problems += (failure for example in card_examples for failure in failures(example, kinds))
     return Trial(len(cards), tested, tuple(problems))
 
 
 def examples(card: Card) -> tuple[Example, ...]:
     """Return the examples of a card. Raises CardError if a fence has no counterpart, or if there is no example."""
-    found: list[Example] = []
+    card_examples: list[Example] = []
     cluster: Fence | None = None
     resource: Fence | None = None
     for fence in card.fences:
@@ -101,12 +101,12 @@ def examples(card: Card) -> tuple[Example, ...]:
         elif resource is None or cluster is None:
             raise CardError(card.path, fence.line, "```yaml cluster and a custom resource come before plain workloads")
         else:
-            found.append(Example(card.path, resource, fence, cluster, dict(_own(card, fence))))
+            card_examples.append(Example(card.path, resource, fence, cluster, dict(_own(card, fence))))
             resource = None
-    if resource is not None or not found:
+    if resource is not None or not card_examples:
         line = card.body_line if resource is None else resource.line
         raise CardError(card.path, line, "no example: a custom resource, then ```yaml plain with what it stands for")
-    return tuple(found)
+    return tuple(card_examples)
 
 
 def _own(card: Card, fence: Fence) -> Iterator[tuple[str, str]]:
@@ -209,12 +209,12 @@ def _unlike_cells(example: Example, custom: SimulationReport, plain: SimulationR
             words = f"{workload} stands for {' '.join(_name(workload))}, which is not among the plain workloads"
             yield CardError(example.card, example.plain.line, words)
             continue
-        for mine, its in zip(row.cells, other.cells, strict=True):
+        for mine, theirs in zip(row.cells, other.cells, strict=True):
             own = example.own.get(mine.event)
-            if own is None and _result(mine) != _result(its):
-                words = f"{workload}, {mine.event}: {mine.text} ({mine.verdict}), not {its.text} ({its.verdict})"
+            if own is None and _result(mine) != _result(theirs):
+                words = f"{workload}, {mine.event}: {mine.text} ({mine.verdict}), not {theirs.text} ({theirs.verdict})"
                 yield CardError(example.card, example.resource.line, words)
-            elif own is not None and mine.verdict != own and _result(mine) != _result(its):
+            elif own is not None and mine.verdict != own and _result(mine) != _result(theirs):
                 words = f"{workload}, {mine.event}: {mine.text} ({mine.verdict}), not {own}"
                 yield CardError(example.card, example.resource.line, words)
     for name in known:

@@ -89,7 +89,7 @@ class Admission:
         return known
 
     def _admitted(self, pod: Pod, extra_labels: Labels | None, source: Source | None) -> Pod:
-        found = admit(
+        admitted = admit(
             pod,
             extra_labels=extra_labels,
             priority_classes=self._given_classes,
@@ -97,7 +97,7 @@ class Admission:
             runtime_classes=self.runtime_classes,
             limit_ranges=self.limit_ranges_of(pod.namespace, source),
         )
-        return self.schedulers.for_new_pod(found, self.schedulers.owner_of(pod, source))
+        return self.schedulers.for_new_pod(admitted, self.schedulers.owner_of(pod, source))
 
     def decision(self, workload: Workload) -> Decision:
         """Return whether the pods of a workload are created; quotas are not considered."""
@@ -200,38 +200,46 @@ class Admission:
         """Yield what prepareObjects, setOverhead and setScheduling of ``plugin/pkg/admission/runtimeclass`` refuse."""
         if not pod.runtime_class:
             return
-        found = self.runtime_classes.get(pod.runtime_class)
-        if found is None:
+        runtime_class = self.runtime_classes.get(pod.runtime_class)
+        if runtime_class is None:
             if "RuntimeClass" in self.known:
                 message = class_plugins.no_runtime_class(pod.runtime_class)
                 yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "runtimeClassName"))
             return
-        if found.overhead and pod.overhead and found.overhead != pod.overhead:
+        if runtime_class.overhead and pod.overhead and runtime_class.overhead != pod.overhead:
             there = ("overhead", "podFixed")
-            yield AdmissionRefusal("RuntimeClass", class_plugins.OTHER_OVERHEAD, (*pod.path, "overhead"), found, there)
-        for key, value in sorted(found.node_selector.items()):
+            yield AdmissionRefusal(
+                "RuntimeClass", class_plugins.OTHER_OVERHEAD, (*pod.path, "overhead"), runtime_class, there
+            )
+        for key, value in sorted(runtime_class.node_selector.items()):
             own = pod.node_selector.get(key, value)
             if own != value:
                 message = class_plugins.other_node_selector(key, value, own)
                 at = ("scheduling", "nodeSelector", key)
-                yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), found, at)
+                yield AdmissionRefusal("RuntimeClass", message, (*pod.path, "nodeSelector", key), runtime_class, at)
 
     def _by_overhead(self, pod: Pod) -> Iterator[AdmissionRefusal]:
         """Yield the refusal of validateOverhead: only a class may set a pod's overhead."""
-        found = self.runtime_classes.get(pod.runtime_class)
-        if pod.overhead and (found is not None or not pod.runtime_class) and not (found and found.overhead):
-            yield AdmissionRefusal("RuntimeClass", class_plugins.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), found)
+        runtime_class = self.runtime_classes.get(pod.runtime_class)
+        if (
+            pod.overhead
+            and (runtime_class is not None or not pod.runtime_class)
+            and not (runtime_class and runtime_class.overhead)
+        ):
+            yield AdmissionRefusal(
+                "RuntimeClass", class_plugins.OVERHEAD_WITHOUT_CLASS, (*pod.path, "overhead"), runtime_class
+            )
 
     # --- LimitRanger ------------------------------------------------------------------------------------------------
 
     def limit_ranges_of(self, namespace: str, source: Source | None = None) -> tuple[LimitRange, ...]:
         """Return the LimitRanges that apply to a workload of a namespace, by name."""
-        found = self._limit_ranges.get(namespace)
-        return found.of(source) if found is not None else ()
+        limit_ranges = self._limit_ranges.get(namespace)
+        return limit_ranges.of(source) if limit_ranges is not None else ()
 
     @cached_property
     def _limit_ranges(self) -> Mapping[str, InReach[LimitRange]]:
-        return {name: InReach(found) for name, found in _by_namespace(self.objects.limit_ranges).items()}
+        return {name: InReach(limit_ranges) for name, limit_ranges in _by_namespace(self.objects.limit_ranges).items()}
 
     def _by_limits(self, workload: Workload, ranges: tuple[LimitRange, ...]) -> Iterator[AdmissionRefusal]:
         """Yield the refusal of validation for the pod with defaults, then of the first violated LimitRange."""
@@ -251,10 +259,15 @@ class Admission:
             at = causes[0].path
             yield AdmissionRefusal(VALIDATION, in_brackets(causes), at, by, ("spec", "limits"), _stands(by))
         for limits in differing:
-            found = tuple(broken(pod, limits))
-            if found:
+            violations = tuple(broken(pod, limits))
+            if violations:
                 yield AdmissionRefusal(
-                    "LimitRanger", together(found), found[0].at, limits, found[0].item.path, _stands(limits)
+                    "LimitRanger",
+                    together(violations),
+                    violations[0].at,
+                    limits,
+                    violations[0].item.path,
+                    _stands(limits),
                 )
             for claim in workload.claim_templates:
                 bad = tuple(broken_by_claim(claim, limits))
@@ -269,8 +282,8 @@ class Admission:
         known = self._bounds.get(ranges)
         if known is None:
             first: dict[str, LimitRange] = {}
-            for one in ranges:
-                first.setdefault(str([(i.type, i.min, i.max, i.ratio) for i in one.items]), one)
+            for limit_range in ranges:
+                first.setdefault(str([(i.type, i.min, i.max, i.ratio) for i in limit_range.items]), limit_range)
             known = self._bounds[ranges] = Defaults.of(ranges), tuple(first.values())
         return known
 
@@ -287,8 +300,8 @@ class Admission:
             return {}
         from kubesched_lint.engine.admission.podsecurity import policy_of
 
-        found = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
-        return {n.name: (n, policy) for n, policy in found if policy is not None}
+        policies = ((n, policy_of(n.labels)) for n in self.objects.namespaces)
+        return {n.name: (n, policy) for n, policy in policies if policy is not None}
 
     def _by_pod_security(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         namespace, policy = self._enforcing.get(workload.namespace, (None, None))
@@ -325,16 +338,16 @@ class Admission:
 
     def quotas_of(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
         """Return the quotas that count the pods of a workload, by name; ``pod`` is the stored one."""
-        here = self._quotas.get(workload.namespace)
-        found = here.that_count(workload, pod) if here is not None else ()
-        work.spend(2 * len(found))
-        return found
+        namespace_quotas = self._quotas.get(workload.namespace)
+        counting = namespace_quotas.that_count(workload, pod) if namespace_quotas is not None else ()
+        work.spend(2 * len(counting))
+        return counting
 
     @cached_property
     def _quotas(self) -> Mapping[str, QuotasOfNamespace]:
         if not self.objects.quotas:
             return {}
-        return {name: QuotasOfNamespace(found) for name, found in _by_namespace(self.objects.quotas).items()}
+        return {name: QuotasOfNamespace(quotas) for name, quotas in _by_namespace(self.objects.quotas).items()}
 
     def _by_quota(self, workload: Workload) -> Iterator[AdmissionRefusal]:
         """Yield a quota's refusal if a container does not set a resource that the quota requires."""
@@ -385,10 +398,10 @@ def _is_made_by_operator(workload: Workload) -> bool:
 
 def _by_namespace(policies: Sequence[P]) -> Mapping[str, Sequence[P]]:
     """Return policies by their namespace, in the order of their names."""
-    found: dict[str, list[P]] = {}
-    for policy in sorted(policies, key=lambda one: one.name):
-        found.setdefault(policy.namespace, []).append(policy)
-    return found
+    by_namespace: dict[str, list[P]] = {}
+    for policy in sorted(policies, key=lambda entry: entry.name):
+        by_namespace.setdefault(policy.namespace, []).append(policy)
+    return by_namespace
 
 
 def _says_nothing(item: LimitItem) -> bool:

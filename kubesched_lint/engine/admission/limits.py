@@ -126,13 +126,13 @@ def together(broken: Sequence[Broken]) -> str:
 
 def _amounts(written: object) -> dict[str, Quantity]:
     """Return the quantities; what is none, or no mapping of them, is left out, because validation reports it."""
-    found = {}
+    amounts = {}
     for name, text in written.items() if isinstance(written, Mapping) else ():
         try:
-            found[name] = in_resource_list(text)
+            amounts[name] = in_resource_list(text)
         except NotAQuantityError:
             continue
-    return found
+    return amounts
 
 
 def _sized(containers: Sequence[Container], pod: Pod, template: object, defaults: Defaults) -> tuple[_Sized, ...]:

@@ -65,14 +65,14 @@ def _with_limit_ranges(pod: Pod, limit_ranges: Iterable[LimitRange]) -> Pod:
 
     Mirrors mergePodResourceRequirements.
     """
-    ranges = [one for one in limit_ranges if one.namespace == pod.namespace]
+    ranges = [limit_range for limit_range in limit_ranges if limit_range.namespace == pod.namespace]
     if not ranges:
         return pod
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
-    for one in reversed(ranges):
-        requests |= one.default_requests
-        limits |= one.default_limits
+    for limit_range in reversed(ranges):
+        requests |= limit_range.default_requests
+        limits |= limit_range.default_limits
 
     def sized(container: Container) -> Container:
         return replace(container, requests={**requests, **container.requests}, limits={**limits, **container.limits})
@@ -100,17 +100,17 @@ def default_priority_class(classes: Iterable[PriorityClass]) -> PriorityClass | 
 def _priority(pod: Pod, classes: Mapping[str, PriorityClass], default_class: PriorityClass | None) -> dict[str, Any]:
     """Return the fields of the pod that its class sets."""
     if pod.priority_class:
-        found = classes.get(pod.priority_class) or system_priority_classes().get(pod.priority_class)
-        if found is None:
+        priority_class = classes.get(pod.priority_class) or system_priority_classes().get(pod.priority_class)
+        if priority_class is None:
             return {}
     else:
-        found = default_class
-    if found is None:
+        priority_class = default_class
+    if priority_class is None:
         priority, policy, name = pod.priority or 0, "PreemptLowerPriority", pod.priority_class
     elif pod.priority is not None and not pod.priority_class:
         return {}  # stored before there was a default class
     else:
-        priority, policy, name = found.value, found.preemption_policy, found.name
+        priority, policy, name = priority_class.value, priority_class.preemption_policy, priority_class.name
     return {
         "priority": priority,
         "priority_class": name,

@@ -80,12 +80,12 @@ def violation(policy: Policy, template: Value, minor: int = _NEWEST) -> str:
     """
     annotations, spec = at(template, "metadata", "annotations"), at(template, "spec")
     pod = CheckedPod(annotations, spec, tuple(containers(spec)))
-    found = []
+    violations = []
     for check in _checks(policy.level, min(policy.minor, minor, _NEWEST)):
         result = check(pod)
         if result:
-            found.append("{} ({})".format(*result))
-    return f"violates PodSecurity {quoted(str(policy))}: {', '.join(found)}" if found else ""
+            violations.append("{} ({})".format(*result))
+    return f"violates PodSecurity {quoted(str(policy))}: {', '.join(violations)}" if violations else ""
 
 
 # --- which checks, in which order -----------------------------------------------------------------------------------

@@ -35,9 +35,9 @@ class CheckedPod(NamedTuple):
 
     def setters(self, is_bad: Callable[[Value], bool]) -> list[str]:
         """Return ``pod`` and ``containers "a", "b"``: those with a bad securityContext."""
-        found = ["pod"] if is_bad(self.security) else []
+        setters = ["pod"] if is_bad(self.security) else []
         names = self.named(lambda c: is_bad(at(c, "securityContext")))
-        return [*found, containers_named(names)] if names else found
+        return [*setters, containers_named(names)] if names else setters
 
     def named(self, is_bad: Callable[[Value], bool]) -> list[str]:
         return [str(c.get("name", "")) for c in self.containers if is_bad(c)]
@@ -55,8 +55,8 @@ def at(value: Any, *keys: str) -> Value:
 
 
 def items_of(value: Value, key: str) -> list[Any]:
-    found = value.get(key)
-    return found if isinstance(found, list) else []
+    items = value.get(key)
+    return items if isinstance(items, list) else []
 
 
 def containers(spec: Value) -> Iterator[Value]:
@@ -143,8 +143,8 @@ def capabilities_baseline(pod: CheckedPod) -> CheckResult:
 
 
 def host_namespaces(pod: CheckedPod) -> CheckResult:
-    found = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key) is True]
-    return ("host namespaces", ", ".join(found)) if found else None
+    shared = [f"{key}=true" for key in ("hostNetwork", "hostPID", "hostIPC") if pod.spec.get(key) is True]
+    return ("host namespaces", ", ".join(shared)) if shared else None
 
 
 def volumes(pod: CheckedPod) -> list[Value]:
@@ -162,8 +162,8 @@ def host_ports(pod: CheckedPod) -> CheckResult:
     def ports(container: Value) -> list[int]:
         """Return the ports; with hostNetwork a port without hostPort gets its containerPort (SetDefaults_PodSpec)."""
         written = [p for p in items_of(container, "ports") if isinstance(p, dict)]
-        found = [p.get("hostPort") or (p.get("containerPort") if shared else 0) for p in written]
-        return [p for p in found if isinstance(p, int) and p]
+        numbers = [p.get("hostPort") or (p.get("containerPort") if shared else 0) for p in written]
+        return [p for p in numbers if isinstance(p, int) and p]
 
     names = pod.named(lambda c: bool(ports(c)))
     if not names:
@@ -177,15 +177,15 @@ def host_probes(pod: CheckedPod) -> CheckResult:
     def hosts(container: Value) -> list[str]:
         probes = [at(container, key) for key in ("livenessProbe", "readinessProbe", "startupProbe")]
         hooks = [at(container, "lifecycle", key) for key in ("postStart", "preStop")]
-        found = [at(p, kind).get("host") for p in (*probes, *hooks) for kind in ("httpGet", "tcpSocket")]
-        return [str(host) for host in found if host]
+        probe_hosts = [at(p, kind).get("host") for p in (*probes, *hooks) for kind in ("httpGet", "tcpSocket")]
+        return [str(host) for host in probe_hosts if host]
 
     names = sorted(set(pod.named(lambda c: bool(hosts(c)))))
     if not names:
         return None
-    found = sorted({host for c in pod.containers for host in hosts(c)})
-    verb, noun = "uses" if len(names) == 1 else "use", plural("probe or lifecycle host", len(found))
-    return "probe or lifecycle host", f"{containers_named(names)} {verb} {noun} {joined(found)}"
+    probe_hosts = sorted({host for c in pod.containers for host in hosts(c)})
+    verb, noun = "uses" if len(names) == 1 else "use", plural("probe or lifecycle host", len(probe_hosts))
+    return "probe or lifecycle host", f"{containers_named(names)} {verb} {noun} {joined(probe_hosts)}"
 
 
 def privileged(pod: CheckedPod) -> CheckResult:
@@ -195,8 +195,8 @@ def privileged(pod: CheckedPod) -> CheckResult:
 
 def proc_mount(pod: CheckedPod) -> CheckResult:
     def kind(container: Value) -> str | None:
-        found = at(container, "securityContext").get("procMount")
-        return None if found in (None, "Default") else str(found)
+        mount_type = at(container, "securityContext").get("procMount")
+        return None if mount_type in (None, "Default") else str(mount_type)
 
     names = pod.named(lambda c: kind(c) is not None)
     if not names:
@@ -232,7 +232,7 @@ def se_linux(engine: bool) -> Check:
 def seccomp_annotations(pod: CheckedPod) -> CheckResult:
     prefix = "seccomp.security.alpha.kubernetes.io/"
     keys = [f"{prefix}pod", *(f"container.{prefix}{c.get('name', '')}" for c in pod.containers)]
-    found = sorted(
+    forbidden = sorted(
         {
             f"{key}={quoted(str(pod.annotations[key]))}"
             for key in keys
@@ -241,7 +241,11 @@ def seccomp_annotations(pod: CheckedPod) -> CheckResult:
             and not str(pod.annotations[key]).startswith("localhost/")
         }
     )
-    return ("seccompProfile", f"forbidden {plural('annotation', len(found))} {', '.join(found)}") if found else None
+    return (
+        ("seccompProfile", f"forbidden {plural('annotation', len(forbidden))} {', '.join(forbidden)}")
+        if forbidden
+        else None
+    )
 
 
 def seccomp(security: Value) -> str | None:
@@ -280,8 +284,8 @@ def sysctls(minor: int) -> Check:
 
     def check(pod: CheckedPod) -> CheckResult:
         names = [str(s.get("name", "")) for s in items_of(pod.security, "sysctls") if isinstance(s, dict)]
-        found = [name for name in names if name not in allowed]
-        return ("forbidden sysctls", ", ".join(found)) if found else None
+        forbidden = [name for name in names if name not in allowed]
+        return ("forbidden sysctls", ", ".join(forbidden)) if forbidden else None
 
     return check
 

@@ -30,8 +30,8 @@ _OF_CLASS = ".storageclass.storage.k8s.io/"
 
 def counts(quota: ResourceQuota, pod: Pod, template: object = None) -> bool | None:
     """Return whether a quota's scopes count a stored pod; None if this depends on the pod's unknown deadline."""
-    found = [_matches(scope, pod, template) for scope in quota.scopes]
-    return False if False in found else None if None in found else True
+    matches = [_matches(scope, pod, template) for scope in quota.scopes]
+    return False if False in matches else None if None in matches else True
 
 
 def _matches(scope: QuotaScope, pod: Pod, template: object) -> bool | None:
@@ -197,10 +197,10 @@ class Charged:
     """
 
     def __init__(self, pods: Iterable[BoundPod]) -> None:
-        found = Counter((bound.pod, _has_no_deadline(bound)) for bound in pods if not bound.terminating)
+        pods_by_deadline = Counter((bound.pod, _has_no_deadline(bound)) for bound in pods if not bound.terminating)
         self._pods: dict[str, list[tuple[Pod, object, int]]] = {}
         """Namespace → pod, what is known of its template, and how many are equal."""
-        for (pod, has_none), number in found.items():
+        for (pod, has_none), number in pods_by_deadline.items():
             self._pods.setdefault(pod.namespace, []).append((pod, {} if has_none else None, number))
         self._known: dict[tuple[Hashable, ...], Use] = {}
         """(namespace, scopes, entry) → use: many quotas may count the same pods."""
@@ -248,10 +248,10 @@ class QuotasOfNamespace:
 
     def that_count(self, workload: Workload, pod: Pod) -> tuple[ResourceQuota, ...]:
         """Return the quotas that count the pods of a workload, in their order; ``pod`` is the stored one."""
-        found = list(filter(None, self._counting(workload, pod)))
-        if len(found) < 2:
-            return found[0] if found else ()
-        return tuple(sorted((quota for some in found for quota in some), key=self._order.__getitem__))
+        counting = list(filter(None, self._counting(workload, pod)))
+        if len(counting) < 2:
+            return counting[0] if counting else ()
+        return tuple(sorted((quota for some in counting for quota in some), key=self._order.__getitem__))
 
     def _counting(self, workload: Workload, pod: Pod) -> Iterator[tuple[ResourceQuota, ...]]:
         template = written_template(workload) if self._have_scopes else None

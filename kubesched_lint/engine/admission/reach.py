@@ -70,12 +70,12 @@ class InReach(Generic[P]):
         return self._found[key]
 
     def _numbers(self, folder: str, namespace: str) -> set[int]:
-        found = {*self._everywhere, *self._in_folder.get(folder, ()), *self._in_namespace.get(namespace, ())}
+        numbers = {*self._everywhere, *self._in_folder.get(folder, ()), *self._in_namespace.get(namespace, ())}
         if self._around:
-            found.update(self._below.get(folder, ()))
+            numbers.update(self._below.get(folder, ()))
             for other in _folders_around(folder):
-                found.update(self._in_folder.get(other, ()))
-        return found
+                numbers.update(self._in_folder.get(other, ()))
+        return numbers
 
 
 def _folders_around(folder: str) -> Iterator[str]:

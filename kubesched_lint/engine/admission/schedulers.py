@@ -133,8 +133,8 @@ def default_selector(pod: Pod, objects: Inventory, owner: Selector | None) -> Se
     pairs: dict[str, str] = {}
     for service in objects.services_of(pod.namespace, pod.labels):
         pairs.update(service.selector)
-    found = Selector(tuple(Requirement(key, "In", (value,)) for key, value in pairs.items()))
-    return found if owner is None else found.and_also(*owner.requirements)
+    selector = Selector(tuple(Requirement(key, "In", (value,)) for key, value in pairs.items()))
+    return selector if owner is None else selector.and_also(*owner.requirements)
 
 
 def owner_selector(workload: Workload, labels: Labels) -> Selector | None:

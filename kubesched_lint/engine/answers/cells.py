@@ -218,21 +218,21 @@ def outcome(transitions: Transitions, desired: DesiredState, counts: PodCounts) 
     for slot in pod_types.slots_of.get(desired.workload, ()):
         if pod_types.ended[slot]:
             continue
-        here, there = standing.get(slot, 0), waiting.get(slot, 0)
-        bound += here
+        running, there = standing.get(slot, 0), waiting.get(slot, 0)
+        bound += running
         pending += there
-        unready += here * pod_types.unready[slot]
-        new += (here + there) * (pod_types.slots[slot].revision == desired.revision)
+        unready += running * pod_types.unready[slot]
+        new += (running + there) * (pod_types.slots[slot].revision == desired.revision)
     return EventOutcome(bound, pending, new, bound + pending - new, transitions.replicas_of(desired), unready)
 
 
 def outcomes(transitions: Transitions, states: Iterable[State]) -> list[dict[int, EventOutcome]]:
     """Return, per state, number of a workload → its outcome, without duplicates."""
-    found: dict[tuple[EventOutcome, ...], None] = {}
+    by_state: dict[tuple[EventOutcome, ...], None] = {}
     for state in states:
         counts = transitions.counts(state)
-        found[tuple(outcome(transitions, desired, counts) for desired in transitions.desired_states)] = None
-    return [{w.workload: o for w, o in zip(transitions.desired_states, each, strict=True)} for each in found]
+        by_state[tuple(outcome(transitions, desired, counts) for desired in transitions.desired_states)] = None
+    return [{w.workload: o for w, o in zip(transitions.desired_states, each, strict=True)} for each in by_state]
 
 
 def cut_short(event: str, wanted: int, reason: str) -> Cell:

@@ -67,7 +67,9 @@ def workload(value: Value) -> Iterator[Cause]:
         yield from _controller(spec["controllerRef"], (*_SPEC, "controllerRef"))
     if is_alpha and not templates:
         yield required(at)
-    yield from _listed(templates, at, 8, _FIELDS, lambda template, here: _template(template, here, is_alpha))
+    yield from _listed(
+        templates, at, 8, _FIELDS, lambda template, template_path: _template(template, template_path, is_alpha)
+    )
 
 
 def scheduling_group(value: Value, path: Path) -> Iterator[Cause]:

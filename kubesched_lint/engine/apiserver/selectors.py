@@ -67,8 +67,8 @@ def refusal(expression: str) -> str:
 
 def _sure_errors(text: str, expression: str) -> Iterator[str]:
     """Yield the errors of our compiler that every other one reports, too, without their positions."""
-    for found in _ERROR.finditer(text):
-        error = _sure(found[1].removesuffix(" [INVALID_ARGUMENT]"), expression)
+    for error_line in _ERROR.finditer(text):
+        error = _sure(error_line[1].removesuffix(" [INVALID_ARGUMENT]"), expression)
         if error:
             yield f"compilation failed: {error}"
 

@@ -45,8 +45,8 @@ class ByIdentity(Generic[K, V]):
         self._pairs[id(key)] = key, value
 
     def get(self, key: K) -> V | None:
-        found = self._pairs.get(id(key))
-        return None if found is None else found[1]
+        pair = self._pairs.get(id(key))
+        return None if pair is None else pair[1]
 
     def setdefault(self, key: K, value: V) -> V:
         return self._pairs.setdefault(id(key), (key, value))[1]

@@ -34,20 +34,20 @@ class Distinct(Struct, frozen=True, eq=False):
     uncompared: ClassVar[tuple[str, ...]] = ("path", "source")
 
 
-def same_values(one: Any, other: Any) -> bool:
+def same_values(first: Any, other: Any) -> bool:
     """Whether two values, or collections of them, say the same, whichever records of ``Distinct`` they are."""
-    if one is other or type(one) is not type(other):
-        return one is other
-    if isinstance(one, PartlyCompared | Distinct):
-        compared = _compared(type(one))
-        return same_values(compared(one), compared(other))
-    if isinstance(one, tuple | list):
-        return len(one) == len(other) and all(map(same_values, one, other))
-    if isinstance(one, Mapping):
-        return one.keys() == other.keys() and all(same_values(one[key], other[key]) for key in one)
-    if isinstance(one, Struct):
-        return all(same_values(getattr(one, name), getattr(other, name)) for name in one.__struct_fields__)
-    return bool(one == other)
+    if first is other or type(first) is not type(other):
+        return first is other
+    if isinstance(first, PartlyCompared | Distinct):
+        compared = _compared(type(first))
+        return same_values(compared(first), compared(other))
+    if isinstance(first, tuple | list):
+        return len(first) == len(other) and all(map(same_values, first, other))
+    if isinstance(first, Mapping):
+        return first.keys() == other.keys() and all(same_values(first[key], other[key]) for key in first)
+    if isinstance(first, Struct):
+        return all(same_values(getattr(first, name), getattr(other, name)) for name in first.__struct_fields__)
+    return bool(first == other)
 
 
 @cache

@@ -15,10 +15,10 @@ _TO_FILL_IN = (
 
 def placeholder(text: str) -> str | None:
     """Return the first placeholder that a tool or a person fills in before applying; None if there is none."""
-    found = re.search(_PLACEHOLDER, text)
-    if found is None or (found[0][0] == "<" and "</" in text):
+    match = re.search(_PLACEHOLDER, text)
+    if match is None or (match[0][0] == "<" and "</" in text):
         return None  # an HTML tag has a closing tag, a placeholder has none
-    return found[0]
+    return match[0]
 
 
 def to_fill_in(text: str) -> str | None:

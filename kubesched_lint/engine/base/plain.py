@@ -22,5 +22,5 @@ def value_at(value: Any, path: Path) -> Any:
 
 def mappings_at(value: Any, path: Path = ()) -> Iterator[dict[Any, Any]]:
     """Yield the mappings in the list at a path; none if no list is there."""
-    found = value_at(value, path)
-    yield from (item for item in found if isinstance(item, dict)) if isinstance(found, list) else ()
+    entries = value_at(value, path)
+    yield from (item for item in entries if isinstance(item, dict)) if isinstance(entries, list) else ()

@@ -209,5 +209,5 @@ def unwritten(version: str) -> dict[str, str]:
 
 def has(version: str, *quirks: Quirk) -> bool:
     """Return whether a Kubernetes version, ``1.36`` or ``v1.36.2``, has any of the behaviours."""
-    found = release(version)
-    return any(quirk.since <= found and (quirk.until is None or found < quirk.until) for quirk in quirks)
+    asked = release(version)
+    return any(quirk.since <= asked and (quirk.until is None or asked < quirk.until) for quirk in quirks)

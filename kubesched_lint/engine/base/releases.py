@@ -29,10 +29,10 @@ def release(version: str) -> Release:
     """
     if version in MODELLED:
         return 1, int(version.removeprefix("1.")), _NEWEST_PATCH
-    found = re.match(_VERSION, version)
-    if not found:
+    match = re.match(_VERSION, version)
+    if not match:
         raise ValueError(f"not a Kubernetes version: {version!r} (expected something like 1.36)")
-    major, minor, patch = found.groups()
+    major, minor, patch = match.groups()
     return int(major), int(minor), int(patch) if patch else _NEWEST_PATCH
 
 

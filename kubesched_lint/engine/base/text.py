@@ -136,12 +136,12 @@ def is_slip(wrong: str, right: str) -> bool:
     """
     if _letters(wrong) == _letters(right):
         return True
-    one, other = sorted((wrong.lower(), right.lower()), key=len)
-    if len(one) < _LONG_WORD or len(other) != len(one) + 1:
+    shorter, other = sorted((wrong.lower(), right.lower()), key=len)
+    if len(shorter) < _LONG_WORD or len(other) != len(shorter) + 1:
         return False
-    at = next((n for n in range(len(one)) if one[n] != other[n]), len(one))
+    at = next((n for n in range(len(shorter)) if shorter[n] != other[n]), len(shorter))
     neighbour = other[at - 1] if at else other[1]
-    return other[at].isalpha() and neighbour.isalpha() and one[at:] == other[at + 1 :]
+    return other[at].isalpha() and neighbour.isalpha() and shorter[at:] == other[at + 1 :]
 
 
 def _letters(name: str) -> str:
@@ -161,11 +161,11 @@ def _is_changed_word(wrong: str, right: str) -> bool:
     changed = [pair for pair in words if pair[0] != pair[1]]
     if len(wrong) != len(right) or len(changed) != 1:
         return False
-    one, other = changed[0]
-    if len(one) != len(other) or len(one) < _WORD or not one.isalpha():
+    word, other = changed[0]
+    if len(word) != len(other) or len(word) < _WORD or not word.isalpha():
         return False
-    at = [n for n in range(len(one)) if one[n] != other[n]]
-    return len(at) == 1 or (len(at) == 2 and at[1] == at[0] + 1 and sorted(one) == sorted(other))
+    at = [n for n in range(len(word)) if word[n] != other[n]]
+    return len(at) == 1 or (len(at) == 2 and at[1] == at[0] + 1 and sorted(word) == sorted(other))
 
 
 @lru_cache(maxsize=256)

@@ -77,11 +77,13 @@ def most_of_template(member: SimulatedMember, wanted: int) -> Bound:
 
 def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Bound:
     every = [Bound(wanted, "all that are wanted"), *_ceilings(member, wanted, meanwhile)]
-    found = min(every, key=lambda c: (c.pods, len(c.rests_on)))
-    if not found.pods or not member.pod.scheduling_gates:
-        return found
+    tightest = min(every, key=lambda c: (c.pods, len(c.rests_on)))
+    if not tightest.pods or not member.pod.scheduling_gates:
+        return tightest
     return (
-        Bound(0, "scheduling gates hold its pods back", rests_on=frozenset([GATES])) if found.pods >= wanted else found
+        Bound(0, "scheduling gates hold its pods back", rests_on=frozenset([GATES]))
+        if tightest.pods >= wanted
+        else tightest
     )
 
 
@@ -288,11 +290,11 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
     domains = (nodes & usable for nodes in index.domains(key).values())
     # The pods that it follows may be anywhere: the largest domains count, which only raises the bound.
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
-    found = hosts.most(simulated, meanwhile)
-    if changing or found >= len(sizes):
+    most_hosts = hosts.most(simulated, meanwhile)
+    if changing or most_hosts >= len(sizes):
         return Bound(min(sum(sizes), wanted), f"room for {sum(sizes)} on usable nodes with the label {key}")
-    total = sum(sizes[len(sizes) - found :])
-    pods = f"the {found} {plural(found, 'pod')}"
+    total = sum(sizes[len(sizes) - most_hosts :])
+    pods = f"the {most_hosts} {plural(most_hosts, 'pod')}"
     why = f"room for {total} in the {domain_word(key, 2)} of {pods} that its affinity selects"
     return Bound(min(total, wanted), why, near=hosts.who(simulated))
 
@@ -348,16 +350,16 @@ def _room_beside(simulated: SimulatedSet, pod: Pod, hosts: Sequence[Pod], room: 
     """Return ``room`` where each node must also hold one of the ``hosts``: the one that leaves the most room."""
     ledger, asked = simulated.cluster.ledger, {"pods": 1, **pod.requests}
     limits = [(ledger.free(name), each, name) for name, each in asked.items() if each]
-    found = {}
+    most_at = {}
     for position, most in room.by_position().items():
-        found[position] = 0
+        most_at[position] = 0
         for host in hosts:
             taken = {"pods": 1, **host.requests}
             left = ((free[position] - taken.get(name, 0), each) for free, each, name in limits)
             # A resource that a node pool does not state has no limit.
             beside = min((int(amount // each) for amount, each in left if amount < inf), default=most)
-            found[position] = max(found[position], min(most, beside))
-    return Room(found.items())
+            most_at[position] = max(most_at[position], min(most, beside))
+    return Room(most_at.items())
 
 
 def at_once(member: SimulatedMember, count: int) -> int:
@@ -405,8 +407,8 @@ def most_on_fewer(member: SimulatedMember, wanted: int) -> Bound:
         return best
     best = Bound(-1, "")
     for position in _unlike(member, wanted):
-        found = most_placed(member, wanted, Meanwhile(lost=only(position)))
-        best = found if found.pods > best.pods else best
+        placed = most_placed(member, wanted, Meanwhile(lost=only(position)))
+        best = placed if placed.pods > best.pods else best
         if best.pods >= wanted:
             break
     return best

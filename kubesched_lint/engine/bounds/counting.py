@@ -113,21 +113,21 @@ class Counting:
 
     def _preempting_owned(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
         """Return up to two members that may have to preempt pods whose controllers recreate them."""
-        found = self._preemptors.get((event, members))
-        if found is None:
+        preemptors = self._preemptors.get((event, members))
+        if preemptors is None:
             weaker, pressing = guests_of(self.simulated).weaker, self._pressing(event, members)
-            found = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
-            self._preemptors[event, members] = found
-        return found
+            preemptors = list(islice((i for i in pressing if any(w.bound.owner is not None for w in weaker((i,)))), 2))
+            self._preemptors[event, members] = preemptors
+        return preemptors
 
     def _pressing(self, event: str, members: tuple[int, ...]) -> Sequence[int]:
         """Return the members whose pods may have to wait and then preempt others."""
-        found = self._presses.get((event, members))
-        if found is None:
-            found = self._presses[event, members] = [
+        pressing = self._presses.get((event, members))
+        if pressing is None:
+            pressing = self._presses[event, members] = [
                 i for i in members if not count(self.simulated.member(i), event).is_fine
             ]
-        return found
+        return pressing
 
 
 def _asks_for_nobody(pod: Pod) -> bool:

@@ -35,10 +35,10 @@ def idle(member: SimulatedMember, event: str) -> str:
     if not simulated.nodes and event in ("node-loss", "drain"):
         return "no nodes"
     if event == "zone-loss":
-        found = zones(simulated)
-        if not found:
+        zone_nodes = zones(simulated)
+        if not zone_nodes:
             return "no zones"
-        if len(found) == 1 and sum(map(len, found.values())) == len(simulated.nodes):
+        if len(zone_nodes) == 1 and sum(map(len, zone_nodes.values())) == len(simulated.nodes):
             return "one zone"  # nothing runs without any node, whatever the workload asks
     if not member.wanted:
         return "no pods"

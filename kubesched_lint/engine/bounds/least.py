@@ -275,8 +275,8 @@ def _of_any_revision(member: SimulatedMember, constraint: SpreadConstraint) -> i
 def _water_level(held: Sequence[int], total: int) -> int:
     """Return the most that the least of some numbers can be: each at least what it is in ``held``, ``total`` in all."""
     lowest_first, above = sorted(held), sum(held)
-    for several, here in enumerate(lowest_first, 1):
-        above -= here
+    for several, lowest in enumerate(lowest_first, 1):
+        above -= lowest
         level = (total - above) // several
         if several == len(held) or level < lowest_first[several]:
             return level
@@ -375,10 +375,10 @@ def _least_together(ask: _Ask) -> Bound:
 
 def _staying(ask: _Ask) -> NodeSet:
     """Return the nodes with pods outside the set that affinity selects and nobody deletes."""
-    found, preempted = EMPTY, guests_of(ask.simulated).weaker_kinds
+    staying, preempted = EMPTY, guests_of(ask.simulated).weaker_kinds
     for group in others.drawing(ask.simulated.member(ask.number)):
-        found |= EMPTY if group.pod in preempted else others.staying(ask.simulated, group)
-    return found
+        staying |= EMPTY if group.pod in preempted else others.staying(ask.simulated, group)
+    return staying
 
 
 def _opens_by_itself(ask: _Ask) -> bool:

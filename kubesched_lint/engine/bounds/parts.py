@@ -150,9 +150,9 @@ def _known_rooms(simulated: SimulatedSet) -> dict[tuple[_Moves, _Moves, int], bo
 
 def sharpened(member: SimulatedMember, event: str, bounds: EventBounds) -> None:
     """Change bounds that leave a cell open where the part decides it."""
-    found = surely_fine(member, event)
-    if found is not None:
-        bounds.least, bounds.never_stuck = found._replace(pods=bounds.wanted), True
+    fine = surely_fine(member, event)
+    if fine is not None:
+        bounds.least, bounds.never_stuck = fine._replace(pods=bounds.wanted), True
         if event == "drain":
             stopped_by_budgets(member, bounds)
 
@@ -618,12 +618,12 @@ class _Made:
             return False
         pod, at = simulated.pods[number], simulated.index.positions
         own = simulated.running[number]
-        here = of([at[b.node] for b in own])
-        return not here & ~simulated.usable[number] and all(b.pod.requests == pod.requests for b in own)
+        running_on = of([at[b.node] for b in own])
+        return not running_on & ~simulated.usable[number] and all(b.pod.requests == pod.requests for b in own)
 
     def part(self, kept: Sequence[int], standing: tuple[BoundPod, ...], guests: Sequence[Workload]) -> _Part:
         simulated, index = self._simulated, self._index
-        found = simulated.part(
+        part_set = simulated.part(
             kept,
             nodes=index.nodes,
             objects=replace(simulated.objects, pods=standing, quotas=()),
@@ -632,11 +632,11 @@ class _Made:
             returning=self._returning,
         )
         pods = (*(simulated.pods[i] for i in kept), *(guest.pod for guest in guests))
-        found.__dict__.update(index=index, admission=simulated.admission, pods=pods)
+        part_set.__dict__.update(index=index, admission=simulated.admission, pods=pods)
         movers = [_Mover(place, i, simulated.pods[i], simulated.usable[i]) for place, i in enumerate(kept)]
         for guest in guests:
             movers.append(_Mover(len(movers), -1, guest.pod, static_feasible(guest.pod, simulated.index)))
-        return _Part(found, {i: place for place, i in enumerate(kept)}, tuple(movers), frozenset(self._untied))
+        return _Part(part_set, {i: place for place, i in enumerate(kept)}, tuple(movers), frozenset(self._untied))
 
 
 def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:

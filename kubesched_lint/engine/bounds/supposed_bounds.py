@@ -146,13 +146,13 @@ def _least(member: SimulatedMember, wanted: int) -> Bound:
         return least_daemons(crowded, wanted)
     total = rolling_total(member.within(after_of(simulated)), wanted) if rolling else wanted
     fewer = int(bool(hypothesis.upgraded))
-    found = least_placed(crowded, total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
+    placed = least_placed(crowded, total, Meanwhile(fewer=fewer, cordoned=True, mixed=rolling))
     misses = _deletes(hypothesis) and may_overlook(crowded)
     if misses and not finds_room(crowded, [Meanwhile(fewer=fewer)]):
         return Bound(0, "a waiting pod may not be requeued when another pod is deleted")
-    if found.pods >= total:
-        return Bound(wanted, found.why)
-    return Bound(0 if rolling else min(found.pods, wanted), found.why)
+    if placed.pods >= total:
+        return Bound(wanted, placed.why)
+    return Bound(0 if rolling else min(placed.pods, wanted), placed.why)
 
 
 def _kept(member: SimulatedMember, wanted: int) -> Bound:

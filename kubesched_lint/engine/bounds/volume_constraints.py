@@ -128,13 +128,13 @@ def homeless(member: SimulatedMember) -> Mapping[int, Pod]:
         for (namespace, name), claim in storage.claims.items()
         if namespace == workload.namespace and claim.volume_name in storage.volumes
     )
-    found = {}
+    homeless_pods = {}
     for number in sorted(ordinal - workload.first_ordinal for ordinal in ordinals_with(workload, names)):
         pod = pod_with_claims(workload, replace(member.pod, volumes=()), number)
         pod = replace(pod, volumes=tuple(v for v in pod.volumes if v.claim in names.all))
         if number >= 0 and pod.volumes and not reaching_volumes(pod, member.set.cluster, member.usable):
-            found[number] = pod
-    return found
+            homeless_pods[number] = pod
+    return homeless_pods
 
 
 def least_at_home(
@@ -145,8 +145,8 @@ def least_at_home(
     ``closed`` is the most nodes of a set that others and a number of its own pods close.
     """
     for home in dict.fromkeys(homes):
-        here = home & open_
-        if here.bit_count() <= closed(sum(bool(home & other) for other in homes) - 1, here):
+        open_home = home & open_
+        if open_home.bit_count() <= closed(sum(bool(home & other) for other in homes) - 1, open_home):
             return Bound(0, "the nodes that reach the volumes of one of its pods may fill up")
     return Bound(wanted, "each of its pods finds room on the nodes that reach its volumes")
 
@@ -228,16 +228,16 @@ def _reaches(simulated: SimulatedSet, provisioners: frozenset[str], usable: Node
     known, asked = _kept_reaches(simulated), (provisioners, usable)
     if asked not in known:
         storage, index = simulated.cluster.storage, simulated.index
-        found: dict[str, NodeSet] = {}
+        nodes_by_words: dict[str, NodeSet] = {}
         for node in index.nodes_of(usable):
             keys = sorted({key for each in provisioners for key in topology_keys(each, node, storage)})
             labels = {key: node.labels[key] for key in keys if key in node.labels}
             words = ", ".join(f"{_KEYS.get(key, f'{key}=')}{value}" for key, value in labels.items()) or "no node"
-            if words not in found:
-                found[words] = index.with_labels(labels)
-            if len(found) > MOST_TRIED:
+            if words not in nodes_by_words:
+                nodes_by_words[words] = index.with_labels(labels)
+            if len(nodes_by_words) > MOST_TRIED:
                 break
-        known[asked] = found
+        known[asked] = nodes_by_words
     return known[asked]
 
 

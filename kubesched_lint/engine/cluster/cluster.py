@@ -222,8 +222,8 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
 
     def with_pools(self, pools: Iterable[NodePool]) -> Cluster:
         """Return the cluster with further pools; a pool replaces one of the same name."""
-        found = {pool.name: pool for pool in (*self.inventory.node_pools, *pools)}
-        return replace(self, inventory=replace(self.inventory, node_pools=tuple(found.values())))
+        by_name = {pool.name: pool for pool in (*self.inventory.node_pools, *pools)}
+        return replace(self, inventory=replace(self.inventory, node_pools=tuple(by_name.values())))
 
     @cached_property
     def resources_left_out(self) -> frozenset[str]:
@@ -348,7 +348,9 @@ class Cluster(PartlyCompared, frozen=True, dict=True):
         what = f"{joined(parts)} from {self.path or 'a cluster'}"
         if self.origin == "sketch":
             what += " (a sketch)"
-        files = dict.fromkeys(one.source.path if one.source else self.path for one in self.inventory.schedulers)
+        files = dict.fromkeys(
+            profile.source.path if profile.source else self.path for profile in self.inventory.schedulers
+        )
         if files:
             what += f", scheduled as {' and '.join(files)} configures"
         lacks = ""

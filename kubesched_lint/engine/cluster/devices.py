@@ -93,12 +93,12 @@ class Devices(PartlyCompared, frozen=True, dict=True):
         if not missing:
             return self
         key = "announced", tuple(sorted(missing))
-        found: Devices | None = self.lasting.get(key)
-        if found is None:
+        announced: Devices | None = self.lasting.get(key)
+        if announced is None:
             more = (stated[name] for name in key[1])
             slices = (*self.slices, *(offer.on(node) for offer, node in more))
-            found = self.lasting[key] = replace(self, slices=slices, lasting={})
-        return replace(found, claims=self.claims)
+            announced = self.lasting[key] = replace(self, slices=slices, lasting={})
+        return replace(announced, claims=self.claims)
 
     def with_claims(self, claims: Iterable[DeviceClaim]) -> Devices:
         """Return the devices with these claims added, or replacing those of the same name."""
@@ -123,11 +123,11 @@ class Devices(PartlyCompared, frozen=True, dict=True):
 
     def held_by(self, pods: Iterable[tuple[str, str]]) -> Devices:
         """Return the devices where only these pods, (namespace, name), hold any."""
-        found, staying = self, frozenset(pods)
+        devices, staying = self, frozenset(pods)
         for pod in self._claims_of_pods:
             if pod not in staying:
-                found = found.without_pod(*pod)
-        return found
+                devices = devices.without_pod(*pod)
+        return devices
 
     def with_nowhere(self, names: Iterable[tuple[str, str]], *, freed: Iterable[tuple[str, str]] = ()) -> Devices:
         """Return the devices with these claims allocated where no node is, and those of ``freed`` not allocated."""
@@ -147,11 +147,11 @@ class Devices(PartlyCompared, frozen=True, dict=True):
     @cached_property
     def _claims_of_pods(self) -> Mapping[tuple[str, str], Sequence[DeviceClaim]]:
         """(namespace, pod) → the claims that it owns or that are reserved for it."""
-        found: dict[tuple[str, str], list[DeviceClaim]] = {}
+        claims_of_pods: dict[tuple[str, str], list[DeviceClaim]] = {}
         for claim in self.claims.values():
             for pod in dict.fromkeys((*claim.reserved_for, *filter(None, [claim.owner]))):
-                found.setdefault((claim.namespace, pod), []).append(claim)
-        return found
+                claims_of_pods.setdefault((claim.namespace, pod), []).append(claim)
+        return claims_of_pods
 
     @cached_property
     def class_of_resource(self) -> Mapping[str, DeviceClass]:
@@ -183,12 +183,12 @@ class Devices(PartlyCompared, frozen=True, dict=True):
     @cached_property
     def evicting_taints(self) -> Mapping[DeviceID, Sequence[DeviceTaint]]:
         """Device → its NoExecute taints, in the newest generation of its pool."""
-        found: dict[DeviceID, Sequence[DeviceTaint]] = {}
+        taints_of_devices: dict[DeviceID, Sequence[DeviceTaint]] = {}
         for each in sorted(self.slices, key=lambda s: s.generation):
             for device in each.devices:
                 taints = [taint for taint in device.taints if taint.effect == NO_EXECUTE]
-                found[each.driver, each.pool, device.name] = taints
-        return found
+                taints_of_devices[each.driver, each.pool, device.name] = taints
+        return taints_of_devices
 
     @cached_property
     def answers(self) -> dict[Any, Any]:

@@ -56,11 +56,11 @@ class VolumePool(LabelIndex):
     @cached_property
     def _by_modes(self) -> Mapping[tuple[str, tuple[str, ...]], VolumeSet]:
         """(volume mode, access modes) → the available volumes with them."""
-        found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+        numbers_by_modes: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         for number, volume in enumerate(self.volumes):
             if volume.phase in ("", "Available") and not volume.deleting:
-                found.setdefault((volume.volume_mode, volume.access_modes), []).append(number)
-        return {modes: of(numbers) for modes, numbers in found.items()}
+                numbers_by_modes.setdefault((volume.volume_mode, volume.access_modes), []).append(number)
+        return {modes: of(numbers) for modes, numbers in numbers_by_modes.items()}
 
     def some(self, volumes: VolumeSet) -> Iterator[PersistentVolume]:
         """Return these volumes, the smallest first."""
@@ -69,19 +69,19 @@ class VolumePool(LabelIndex):
     def open_to(self, claim: Claim) -> VolumeSet:
         """Return the volumes that a claim of the class may be bound to, wherever they are."""
         asked = claim.request, claim.volume_mode, claim.access_modes, claim.selector
-        found = self._open.get(asked)
-        if found is None:
-            found = self._open[asked] = self._open_to(claim)
-        return found
+        open_volumes = self._open.get(asked)
+        if open_volumes is None:
+            open_volumes = self._open[asked] = self._open_to(claim)
+        return open_volumes
 
     def _open_to(self, claim: Claim) -> VolumeSet:
-        wanted, found = set(claim.access_modes), EMPTY
+        wanted, with_modes = set(claim.access_modes), EMPTY
         for (mode, access), volumes in self._by_modes.items():
             if mode == claim.volume_mode and wanted <= set(access):
-                found |= volumes
+                with_modes |= volumes
         smaller = bisect_left(self._capacities, claim.request)
-        found = found >> smaller << smaller
-        return found if claim.selector is None else found & self.selected_by(claim.selector)
+        large_enough = with_modes >> smaller << smaller
+        return large_enough if claim.selector is None else large_enough & self.selected_by(claim.selector)
 
 
 class FreeVolumes(Struct, frozen=True):
@@ -143,8 +143,8 @@ class VolumesByClass(Struct, frozen=True):
             if asked is not None and key not in looked_up and asked not in terms.get(volume.storage_class, ()):
                 if old is not None:
                     return None
-                those = {**terms.get(volume.storage_class, {}), asked: number}
-                terms = {**terms, volume.storage_class: those}
+                terms_of_class = {**terms.get(volume.storage_class, {}), asked: number}
+                terms = {**terms, volume.storage_class: terms_of_class}
             looked_up.add(key)
             number += old is None
             if old is not None and old.claim_ref is None:

@@ -21,7 +21,7 @@ class Numbers(NamedTuple):
     """The values of a label: those that are integers, ascending, with the things that have them, and the others."""
 
     values: Sequence[int]
-    things: Sequence[NodeSet]
+    members: Sequence[NodeSet]
     others: Mapping[str, NodeSet]
 
 
@@ -51,23 +51,23 @@ class LabelIndex:
 
     def values(self, key: str) -> Sequence[str | None]:
         """Return the value of a label by position; None for a thing without it."""
-        found = self._values.get(key)
-        if found is None:
-            found = self._values[key] = [None] * len(self.labels)
+        values = self._values.get(key)
+        if values is None:
+            values = self._values[key] = [None] * len(self.labels)
             for value, at in self._with(key).items():
                 for position in at:
-                    found[position] = value
-        return found
+                    values[position] = value
+        return values
 
     def _with(self, key: str) -> Mapping[str, list[int]]:
         """Return value → positions of the things with the label, ascending. A key that is asked for takes a pass."""
-        found = self._positions.get(key)
-        if found is None:
-            found = self._positions[key] = {}
+        positions_by_value = self._positions.get(key)
+        if positions_by_value is None:
+            positions_by_value = self._positions[key] = {}
             for position, labels in enumerate(self.labels):
                 if key in labels:
-                    found.setdefault(labels[key], []).append(position)
-        return found
+                    positions_by_value.setdefault(labels[key], []).append(position)
+        return positions_by_value
 
     def positions_of(self, key: str, value: str) -> Sequence[int]:
         """Return the positions of the things with a label, ascending."""
@@ -75,69 +75,71 @@ class LabelIndex:
 
     def domains(self, key: str) -> Mapping[str, NodeSet]:
         """Return the topology domains of ``key``: label value → things. Those without the key are in none."""
-        found = self._domains.get(key)
-        if found is None:
-            found = self._domains[key] = {value: of(at) for value, at in self._with(key).items()}
-        return found
+        domains = self._domains.get(key)
+        if domains is None:
+            domains = self._domains[key] = {value: of(at) for value, at in self._with(key).items()}
+        return domains
 
     def with_key(self, key: str) -> NodeSet:
         """Return the things that have the label key."""
-        found = self._keyed.get(key)
-        if found is None:
-            found = self._keyed[key] = of(chain.from_iterable(self._with(key).values()))
-        return found
+        keyed = self._keyed.get(key)
+        if keyed is None:
+            keyed = self._keyed[key] = of(chain.from_iterable(self._with(key).values()))
+        return keyed
 
     def with_label(self, key: str, value: str) -> NodeSet:
         return self.domains(key).get(value, EMPTY)
 
     def where(self, requirement: Requirement) -> NodeSet:
         """Return the things whose labels satisfy a requirement: ``Requirement.matches`` for all at once."""
-        key, found = requirement.key, EMPTY
+        key, matching = requirement.key, EMPTY
         match requirement.operator:
             case "In" | "NotIn":
                 for value in requirement.values:
-                    found |= self.with_label(key, value)
-                found = found if requirement.operator == "In" else self.all & ~found
+                    matching |= self.with_label(key, value)
+                matching = matching if requirement.operator == "In" else self.all & ~matching
             case "Exists":
-                found = self.with_key(key)
+                matching = self.with_key(key)
             case "DoesNotExist":
-                found = self.all & ~self.with_key(key)
+                matching = self.all & ~self.with_key(key)
             case "Gt" | "Lt":
                 want = go_int(requirement.values[0]) if len(requirement.values) == 1 else None
                 if want is not None:
                     numbers, nodes, _ = self.numbers(key)
                     above = slice(bisect_right(numbers, want), None)
                     below = slice(bisect_left(numbers, want))
-                    found = reduce(or_, nodes[above if requirement.operator == "Gt" else below], EMPTY)
-        return found
+                    matching = reduce(or_, nodes[above if requirement.operator == "Gt" else below], EMPTY)
+        return matching
 
     def numbers(self, key: str) -> Numbers:
         """Return the values of a label as Gt and Lt read them."""
-        found = self._numbered.get(key)
-        if found is None:
-            read = [(go_int(value), value, things) for value, things in self.domains(key).items()]
-            counted = sorted(((n, things) for n, _, things in read if n is not None), key=itemgetter(0))
-            others = {value: things for n, value, things in read if n is None}
-            found = self._numbered[key] = Numbers([n for n, _ in counted], [things for _, things in counted], others)
-        return found
+        numbers = self._numbered.get(key)
+        if numbers is None:
+            read = [(go_int(value), value, members) for value, members in self.domains(key).items()]
+            counted = sorted(((n, members) for n, _, members in read if n is not None), key=itemgetter(0))
+            others = {value: members for n, value, members in read if n is None}
+            numbers = self._numbered[key] = Numbers(
+                [n for n, _ in counted], [members for _, members in counted], others
+            )
+        return numbers
 
     def selected_by(self, selector: Selector | None) -> NodeSet:
         """Return the things whose labels a LabelSelector matches; null matches none."""
         if selector is None:
             return EMPTY
-        found = self.all
+        matching = self.all
         for requirement in selector.requirements:
-            found &= self.where(requirement)
-            if not found:
+            matching &= self.where(requirement)
+            if not matching:
                 break
-        return found
+        return matching
 
     def with_labels(self, labels: Labels) -> NodeSet:
         """Return the things that have every label of a ``nodeSelector``."""
-        found = self.all
+        matching = self.all
         for key, value in labels.items():
-            found &= self.with_label(key, value)
-        return found
+            matching &= self.with_label(key, value)
+        return matching
 
 
 class PodIndex(LabelIndex):
@@ -185,17 +187,17 @@ class PodIndex(LabelIndex):
         at = self.positions_of(key, value)
         if len(at) < 2:
             return of(at)
-        found = self._labelled.get((key, value))
-        if found is None:
-            found = self._labelled[key, value] = of(at)
-        return found
+        labelled = self._labelled.get((key, value))
+        if labelled is None:
+            labelled = self._labelled[key, value] = of(at)
+        return labelled
 
     def in_namespace(self, name: str) -> NodeSet:
         """Return the pods of a namespace."""
-        found = self._within.get(name)
-        if found is None:
-            found = self._within[name] = of(self.namespaces.get(name, ()))
-        return found
+        pods = self._within.get(name)
+        if pods is None:
+            pods = self._within[name] = of(self.namespaces.get(name, ()))
+        return pods
 
     def in_namespaces(self, names: Iterable[str]) -> NodeSet:
         """Return the pods of several namespaces."""
@@ -222,9 +224,9 @@ class PodIndex(LabelIndex):
         lists = [[look_up(r.key, value) for value in r.values] for r in selector.requirements if r.operator == "In"]
         if namespaces is not None:
             lists.append([self.namespaces.get(name, ()) for name in namespaces])
-        for found in lists:
-            known = [one for one in found if one is not None]
-            if len(known) == len(found) and sum(map(len, known)) < sum(map(len, best)):
+        for postings in lists:
+            known = [posting for posting in postings if posting is not None]
+            if len(known) == len(postings) and sum(map(len, known)) < sum(map(len, best)):
                 best = known
         for position in best[0] if len(best) == 1 else sorted(set(chain.from_iterable(best))):
             work.spend(work.LOOK)

@@ -26,21 +26,21 @@ class Ledger:
 
     def requested(self, resource: str) -> list[int]:
         """Return the requested amount per node position; callers must not change the list."""
-        found = self._requested.get(resource)
-        if found is None:
-            found = self._requested[resource] = [0] * len(self._index)
-        return found
+        requested = self._requested.get(resource)
+        if requested is None:
+            requested = self._requested[resource] = [0] * len(self._index)
+        return requested
 
     def free(self, resource: str) -> list[float]:
         """Return allocatable minus requested per position, infinite if allocatable is unknown.
 
         Callers must not change the list.
         """
-        found = self._free.get(resource)
-        if found is None:
+        free_amounts = self._free.get(resource)
+        if free_amounts is None:
             bare, taken = self._index.allocatable(resource), self.requested(resource)
-            found = self._free[resource] = [*map(sub, bare, taken)]
-        return found
+            free_amounts = self._free[resource] = [*map(sub, bare, taken)]
+        return free_amounts
 
     def book(self, counts: Mapping[int, int], amounts: Mapping[str, int]) -> None:
         """Add the amounts of equal pods: position → how many come, or if negative, leave."""
@@ -67,12 +67,14 @@ class Ledger:
     def short_of(self, resource: str, want: int) -> NodeSet:
         """Return the nodes with less than ``want`` of the resource left."""
         short = self._short.setdefault(resource, {})
-        found = short.get(want)
-        if found is None:
+        short_nodes = short.get(want)
+        if short_nodes is None:
             if len(short) >= _MEMOISED:
                 short.pop(next(iter(short)))
             free = self.free(resource)
             # Most amounts fit on nearly all nodes or on nearly none, so a scan for the few is enough.
-            found = EMPTY if not free or min(free) >= want else of([i for i, left in enumerate(free) if left < want])
-            short[want] = found
-        return found
+            short_nodes = (
+                EMPTY if not free or min(free) >= want else of([i for i, left in enumerate(free) if left < want])
+            )
+            short[want] = short_nodes
+        return short_nodes

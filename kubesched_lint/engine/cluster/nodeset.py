@@ -33,10 +33,10 @@ def of(positions: Iterable[int]) -> NodeSet:
         return 1 << at[0]
     width = max(at, default=-1) + 1
     if len(at) * _SPARSE < width:
-        found = bytearray((width + 7) >> 3)
+        bits = bytearray((width + 7) >> 3)
         for position in at:
-            found[position >> 3] |= 1 << (position & 7)
-        return int.from_bytes(found, "little")
+            bits[position >> 3] |= 1 << (position & 7)
+        return int.from_bytes(bits, "little")
     text = bytearray(b"0") * (width or 1)
     for position in at:
         text[position] = _ONE
@@ -46,10 +46,10 @@ def of(positions: Iterable[int]) -> NodeSet:
 
 def grouped(kinds: Iterable[tuple[int, Kind]]) -> dict[Kind, NodeSet]:
     """Return kind → its nodes; each node comes once, as its position and its kind."""
-    found: dict[Kind, list[int]] = {}
+    by_kind: dict[Kind, list[int]] = {}
     for position, kind in kinds:
-        found.setdefault(kind, []).append(position)
-    return {kind: of(at) for kind, at in found.items()}
+        by_kind.setdefault(kind, []).append(position)
+    return {kind: of(at) for kind, at in by_kind.items()}
 
 
 def positions(nodes: NodeSet) -> Iterator[int]:

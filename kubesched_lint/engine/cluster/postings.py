@@ -84,11 +84,11 @@ class HeldTerms(Generic[T]):
         """Add an item to the holders of each term of a pod."""
         for term in dict.fromkeys(pod.required_anti_affinity):
             key = ("" if term.namespaces or term.namespace_selector is not None else pod.namespace, term)
-            found = self._holders.get(key)
-            if found is None:
-                found = self._holders[key] = Holders(term, pod.namespace)
-                post(found, term, pod.namespace, self._posted)
-            found.items.append(item)
+            holders = self._holders.get(key)
+            if holders is None:
+                holders = self._holders[key] = Holders(term, pod.namespace)
+                post(holders, term, pod.namespace, self._posted)
+            holders.items.append(item)
 
     def possible(self, pod: Pod) -> Iterator[Holders[T]]:
         """Yield the holders of every term that might select a pod; the caller checks selector and namespace."""

@@ -134,12 +134,12 @@ class ClusterState:
     @cached_property
     def _first(self) -> dict[int, list[BoundPod]]:
         """The pods of ``objects`` by position."""
-        positions, found = self.index.positions, dict[int, list[BoundPod]]()
+        positions, pods_by_position = self.index.positions, dict[int, list[BoundPod]]()
         for pod in self.objects.pods:
             position = positions.get(pod.node)
             if position is not None:
-                found.setdefault(position, []).append(pod)
-        return found
+                pods_by_position.setdefault(position, []).append(pod)
+        return pods_by_position
 
     def place(self, pod: Pod | BoundPod, position: int) -> Placement:
         """Put a pod on a node, whether it fits or not. A Pod is anonymous; a BoundPod keeps name, age and owner."""
@@ -222,27 +222,27 @@ class ClusterState:
 
     def _here(self, position: int) -> list[Placement]:
         """Return the pods of a node, in order. Only what a caller does next may change the list."""
-        found = self._on.setdefault(position, [])
+        pods = self._on.setdefault(position, [])
         if position not in self._read:
             self._read.add(position)
-            found[:0] = [self._placement(pod, position) for pod in self._first.get(position, ())]
-        return found
+            pods[:0] = [self._placement(pod, position) for pod in self._first.get(position, ())]
+        return pods
 
     def _enter_at(self, placement: Placement, at: int) -> None:
         """Undo ``_leave``, which returned the place ``at``."""
         self._enter(placement)
-        here = self._on[placement.position]
-        here[at], here[-1] = here[-1], here[at]
+        pods = self._on[placement.position]
+        pods[at], pods[-1] = pods[-1], pods[at]
 
     def _leave(self, placement: Placement) -> int:
         """Return the pod's place in its node's list, counted from the end, to which the pods of ``objects`` never come.
 
         The last pod moves there, as in NodeInfo.RemovePod.
         """
-        here = self._on.get(placement.position, [])
-        at = here.index(placement) - len(here)
-        here[at], here[-1] = here[-1], here[at]
-        here.pop()
+        pods = self._on.get(placement.position, [])
+        at = pods.index(placement) - len(pods)
+        pods[at], pods[-1] = pods[-1], pods[at]
+        pods.pop()
         placement.pod_class.leave(only(placement.position))
         self._count(placement.pod_class, placement.position, -1)
         return at
@@ -315,10 +315,10 @@ class ClusterState:
         """Return the nodes where a pod holds the port on the same address, or either side means every address."""
         by_ip = self._ports.get((port.protocol, port.port), {})
         ips = by_ip if port.host_ip == _EVERY else {port.host_ip, _EVERY} & by_ip.keys()
-        found = EMPTY
+        conflicting = EMPTY
         for ip in ips:
-            found |= by_ip[ip].nodes
-        return found
+            conflicting |= by_ip[ip].nodes
+        return conflicting
 
     def claim_users(self, namespace: str, claim: str) -> NodeCounter:
         """Return how many pods of each node use a claim."""
@@ -335,13 +335,13 @@ class ClusterState:
     def in_selected_namespaces(self, pods: PodIndex, selector: Selector) -> NodeSet:
         """Return those of some pods whose namespaces a selector matches by their labels."""
         known = self._selected.setdefault(selector, {})
-        found = EMPTY
+        pods_of_namespaces = EMPTY
         for name in pods.namespaces:
             if name not in known:
                 known[name] = selector.matches(self.namespace_labels(name))
             if known[name]:
-                found |= pods.in_namespace(name)
-        return found
+                pods_of_namespaces |= pods.in_namespace(name)
+        return pods_of_namespaces
 
 
 def _bump(tally: NodeCounter, at: Sequence[int], sign: int) -> None:

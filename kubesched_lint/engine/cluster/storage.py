@@ -98,8 +98,8 @@ class Storage(PartlyCompared, frozen=True, dict=True):
 
     def terms(self, classes: Collection[str]) -> Iterable[Terms]:
         """Return what the volumes of some classes ask of nodes, each once, in the order of the volumes."""
-        found = [item for name in classes for item in self._by_class.terms.get(name, {}).items()]
-        return [terms for terms, _ in sorted(found, key=lambda item: item[1])]
+        terms_and_order = [item for name in classes for item in self._by_class.terms.get(name, {}).items()]
+        return [terms for terms, _ in sorted(terms_and_order, key=lambda item: item[1])]
 
     @property
     def terms_of_volumes(self) -> object:

@@ -60,10 +60,10 @@ class NodeCounter:
     @property
     def nodes(self) -> NodeSet:
         """The nodes whose count is not zero."""
-        found = EMPTY
+        nodes = EMPTY
         for plane in self.planes:
-            found |= plane
-        return found
+            nodes |= plane
+        return nodes
 
     def total(self, among: NodeSet) -> int:
         """Return the sum of the counts of ``among``."""

@@ -43,8 +43,8 @@ def with_daemon_tolerations(pod: Pod) -> Pod:
 
 def pinned(pod: Pod, node: str) -> Pod:
     """Return the pod for one node: its required node affinity is replaced (ReplaceDaemonSetPodNodeNameNodeAffinity)."""
-    here = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (node,)),))
-    return replace(pod, required_node_terms=(here,))
+    node_term = NodeSelectorTerm(fields=(Requirement("metadata.name", "In", (node,)),))
+    return replace(pod, required_node_terms=(node_term,))
 
 
 def pinned_to(pod: Pod) -> str:
@@ -121,13 +121,13 @@ def manage(nodes: Nodes, run: NodeSet, stay: NodeSet, strategy: Strategy) -> Dae
     """
     surging = strategy.type == "RollingUpdate" and bool(daemon_bounds(strategy, 1)[0])
     create = emptied = outdated = EMPTY
-    for pods, here in nodes.items():
+    for pods, alike in nodes.items():
         if pods.some_old or pods.some_new:
-            emptied |= here & ~stay
+            emptied |= alike & ~stay
         else:
-            create |= here & run
+            create |= alike & run
         if surging and pods.some_old and pods.some_new and (not pods.old or pods.new):
-            outdated |= here & stay
+            outdated |= alike & stay
     delete = *((p, "all") for p in positions(emptied)), *((p, "old") for p in positions(outdated))
     return DaemonSetSync(tuple(positions(create)), tuple(sorted(delete)))
 
@@ -138,11 +138,11 @@ def excess(nodes: Nodes, stay: NodeSet, strategy: Strategy) -> NodeSet:
     Mirrors podsShouldBeOnNode. A node has so many if the DaemonSet adopts pods, or if it surged before.
     """
     surging = strategy.type == "RollingUpdate" and bool(daemon_bounds(strategy, 1)[0])
-    found = EMPTY
-    for pods, here in nodes.items():
+    crowded = EMPTY
+    for pods, alike in nodes.items():
         if pods.is_crowded or (not surging and pods.some_old and pods.some_new):
-            found |= here & stay
-    return found
+            crowded |= alike & stay
+    return crowded
 
 
 def update(nodes: Nodes, run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSync, NodeSet, int]:
@@ -162,16 +162,16 @@ def update(nodes: Nodes, run: NodeSet, strategy: Strategy) -> tuple[DaemonSetSyn
 def _without_surge(nodes: Nodes, most: int) -> tuple[DaemonSetSync, NodeSet, int]:
     missing = 0
     replaced = candidates = EMPTY
-    for pods, here in nodes.items():
+    for pods, alike in nodes.items():
         if pods.is_crowded or pods.some_old == pods.some_new:
-            missing += here.bit_count()
+            missing += alike.bit_count()
         elif pods.some_new:
-            missing += 0 if pods.new else here.bit_count()
+            missing += 0 if pods.new else alike.bit_count()
         elif not pods.old:
-            replaced |= here
-            missing += here.bit_count()
+            replaced |= alike
+            missing += alike.bit_count()
         else:
-            candidates |= here
+            candidates |= alike
     sure = DaemonSetSync(delete=tuple((p, "old") for p in positions(replaced)))
     return sure, candidates, min(max(most - missing, 0), candidates.bit_count())
 
@@ -179,25 +179,25 @@ def _without_surge(nodes: Nodes, most: int) -> tuple[DaemonSetSync, NodeSet, int
 def _with_surge(nodes: Nodes, run: NodeSet, surge: int, desired: int) -> tuple[DaemonSetSync, NodeSet, int]:
     surging = available = 0
     create = candidates = delete = sunset = EMPTY
-    for pods, here in nodes.items():
+    for pods, alike in nodes.items():
         if pods.is_crowded:
-            surging += here.bit_count()
+            surging += alike.bit_count()
             continue
         if pods.old if pods.some_old else pods.new:
-            available += here.bit_count()
+            available += alike.bit_count()
         if not pods.some_old:
             continue
         if pods.some_new:
             if pods.new:
-                delete |= here
+                delete |= alike
             else:
-                surging += here.bit_count()
+                surging += alike.bit_count()
         elif pods.old:
-            sunset |= here & ~run
-            candidates |= here & run
+            sunset |= alike & ~run
+            candidates |= alike & run
         else:
-            delete |= here & ~run
-            create |= here & run
+            delete |= alike & ~run
+            create |= alike & run
     gone = (*positions(delete), *islice(positions(sunset), max(available - desired, 0)))
     sure = DaemonSetSync(tuple(positions(create)), tuple((p, "old") for p in gone))
     return sure, candidates, min(max(surge - surging, 0), candidates.bit_count())

@@ -65,7 +65,7 @@ def draws(group: Sequence[tuple[int, int]], count: int) -> Iterator[Drawn]:
 
     fill(0, count)
     while True:
-        yield tuple((node, here) for (node, _), here in zip(group, amounts, strict=True) if here)
+        yield tuple((node, drawn) for (node, _), drawn in zip(group, amounts, strict=True) if drawn)
         after = 0
         for i in reversed(range(len(group))):
             if after and amounts[i] < group[i][1]:

@@ -153,14 +153,14 @@ class ClaimNames:
 
 def ordinals_with(workload: Workload, claims: ClaimNames) -> set[int]:
     """Return the ordinals, as in names of pods, that have one of these claims."""
-    found: set[int] = set()
+    ordinals: set[int] = set()
     for template in workload.claim_templates:
         own = _own_claims(workload, template)
         if own:
-            found |= {workload.first_ordinal + number for number, name in enumerate(own) if name in claims.all}
+            ordinals |= {workload.first_ordinal + number for number, name in enumerate(own) if name in claims.all}
         else:
-            found |= claims.ordinals.get(_stem(workload, template), set())
-    return found
+            ordinals |= claims.ordinals.get(_stem(workload, template), set())
+    return ordinals
 
 
 def _own_claims(workload: Workload, template: Claim) -> Sequence[str]:

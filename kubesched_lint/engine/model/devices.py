@@ -149,12 +149,12 @@ class Device(Struct, frozen=True, dict=True):
     @cached_property
     def named(self) -> Mapping[str, tuple[object, ...]]:
         """Return name without its domain → the attributes and the amounts of that name."""
-        found: dict[str, tuple[object, ...]] = {}
+        by_short_name: dict[str, tuple[object, ...]] = {}
         every = (*self.attributes.items(), *((name, capacity.value) for name, capacity in self.capacity.items()))
         for name, value in every:
             short = name.rpartition("/")[2]
-            found[short] = (*found.get(short, ()), name, value)
-        return found
+            by_short_name[short] = (*by_short_name.get(short, ()), name, value)
+        return by_short_name
 
 
 class ResourceSlice(Distinct, frozen=True):

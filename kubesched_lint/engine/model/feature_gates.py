@@ -26,16 +26,16 @@ READ = OF_GROUPS | {DRIVERS, CAPACITY_SCORES}
 
 def parsed(text: str) -> dict[str, bool]:
     """Return the gates of ``Name=true,Other=false``, also those that decide nothing here. Raises ValueError."""
-    found: dict[str, bool] = {}
+    gates: dict[str, bool] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, _, value = part.partition("=")
         if not name.isidentifier() or value.lower() not in ("true", "false"):
             raise ValueError(f"expected Name=true or Name=false, found {part!r}")
-        found[name] = value.lower() == "true"
-    missing = lacking(found)
+        gates[name] = value.lower() == "true"
+    missing = lacking(gates)
     if missing:
         raise ValueError(missing)
-    return found
+    return gates
 
 
 def lacking(gates: Mapping[str, bool]) -> str:

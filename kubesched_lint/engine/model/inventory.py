@@ -126,15 +126,15 @@ class Inventory(Struct, frozen=True, eq=False, dict=True):
 
     def services_of(self, namespace: str, labels: Labels) -> Iterator[Service]:
         """Yield the Services of a namespace that select these labels; one without a selector selects none."""
-        found = []
+        services = []
         for pair in labels.items() if self.services else ():
             for number, service in self._services_by_pair.get((namespace, *pair), ()):
                 if all(labels.get(k) == v for k, v in service.selector.items()):
-                    found.append((number, service))
-        if len(found) > 1:  # in the order of the labels with which their selectors begin
+                    services.append((number, service))
+        if len(services) > 1:  # in the order of the labels with which their selectors begin
             at = {key: place for place, key in enumerate(labels)}
-            found.sort(key=lambda one: (at[next(iter(one[1].selector))], one[0]))
-        yield from (service for _, service in found)
+            services.sort(key=lambda numbered: (at[next(iter(numbered[1].selector))], numbered[0]))
+        yield from (service for _, service in services)
 
     @cached_property
     def _services_by_pair(self) -> Mapping[tuple[str, str, str], Sequence[tuple[int, Service]]]:
@@ -144,12 +144,12 @@ class Inventory(Struct, frozen=True, eq=False, dict=True):
         """
         first = {(s.namespace, *sorted(s.selector.items())): s for s in reversed(self.services)}
         users = Counter((s.namespace, *pair) for s in first.values() for pair in s.selector.items())
-        found: dict[tuple[str, str, str], list[tuple[int, Service]]] = {}
+        by_pair: dict[tuple[str, str, str], list[tuple[int, Service]]] = {}
         for number, service in enumerate(self.services):
             if service.selector and first[service.namespace, *sorted(service.selector.items())] is service:
                 pairs = [(service.namespace, *pair) for pair in service.selector.items()]
-                found.setdefault(min(pairs, key=users.__getitem__), []).append((number, service))
-        return found
+                by_pair.setdefault(min(pairs, key=users.__getitem__), []).append((number, service))
+        return by_pair
 
     @cached_property
     def has_duplicates(self) -> bool:
@@ -163,12 +163,12 @@ class Inventory(Struct, frozen=True, eq=False, dict=True):
 
     def duplicates(self) -> Mapping[tuple[str, object], Sequence[Any]]:
         """Return (field, identity) → definitions, for objects that are defined more than once."""
-        found: dict[tuple[str, object], list[Any]] = {}
+        definitions: dict[tuple[str, object], list[Any]] = {}
         for name, items in self.lists() if self.has_duplicates else ():
             if len(items) > 1:
                 for item in items:
-                    found.setdefault((name, identity(item)), []).append(item)
-        return {key: items for key, items in found.items() if len(items) > 1}
+                    definitions.setdefault((name, identity(item)), []).append(item)
+        return {key: items for key, items in definitions.items() if len(items) > 1}
 
 
 def _over(ours: tuple[Any, ...], theirs: tuple[Any, ...]) -> tuple[Any, ...]:

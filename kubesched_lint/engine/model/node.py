@@ -214,8 +214,8 @@ class NodePool(PartlyCompared, frozen=True):
 
 def domain_word(key: str, count: int = 1) -> str:
     """Return ``zone`` or ``nodes`` for the usual topology keys, ``value of rack`` for another."""
-    one, more = _DOMAINS.get(key, (f"value of {key}", f"values of {key}"))
-    return one if count == 1 else more
+    singular, more = _DOMAINS.get(key, (f"value of {key}", f"values of {key}"))
+    return singular if count == 1 else more
 
 
 def domains_in_words(key: str, names: Sequence[str]) -> str:

@@ -137,6 +137,6 @@ def read_of(value: Any, shape: Shape) -> Any:
     if isinstance(shape, Mapping) and isinstance(value, dict):
         return {name: read_of(value[name], shape[name]) for name in value if name in shape}
     if isinstance(shape, list) and isinstance(value, list):
-        found = [read_of(item, shape[0]) for item in value]
-        return [v for v in found if not isinstance(v, dict) or _has_source(v)] if shape[0] is VOLUME else found
+        read = [read_of(item, shape[0]) for item in value]
+        return [v for v in read if not isinstance(v, dict) or _has_source(v)] if shape[0] is VOLUME else read
     return value

@@ -85,10 +85,10 @@ def autoscaler_of(workload: Workload, autoscalers: Mapping[tuple[str, str, str],
     if custom is None:
         return autoscalers.get(workload.key)
     target, each = custom.resource, custom.replica_pods
-    found = autoscalers.get((target.kind, target.namespace, target.name)) if each else None
-    if found is None or each == 1:
-        return found
-    return replace(found, min_replicas=found.min_replicas * each, max_replicas=found.max_replicas * each)
+    autoscaler = autoscalers.get((target.kind, target.namespace, target.name)) if each else None
+    if autoscaler is None or each == 1:
+        return autoscaler
+    return replace(autoscaler, min_replicas=autoscaler.min_replicas * each, max_replicas=autoscaler.max_replicas * each)
 
 
 class DisruptionBudget(Distinct, frozen=True):

@@ -39,12 +39,12 @@ def nanos(text: str) -> tuple[int, int]:
         raise QuantityError(f"a quantity of {len(text):,} characters: no more than {LONGEST:,} are read")
     sign, digits, suffix = "", *digits_and_letters(text)
     if suffix not in _POWER_OF_TWO and suffix not in _POWER_OF_TEN:
-        found = re.fullmatch(_FORM, text)
-        if found is None:
+        match = re.fullmatch(_FORM, text)
+        if match is None:
             raise QuantityError(
                 "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
             )
-        sign, digits, suffix = found.groups()
+        sign, digits, suffix = match.groups()
     whole, _, fraction = digits.partition(".")
     numerator = int(f"{whole}{fraction}" or "0")
     denominator = 10 ** len(fraction)

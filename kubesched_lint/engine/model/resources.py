@@ -80,17 +80,17 @@ def made_anew(pod: Pod, template: Pod | None = None) -> Pod:
 
     ``template``: that of its workload, which has the requests before the resize.
     """
-    found = _with_held(pod, lambda held, spec: None)
-    if found is pod or template is None:
-        return found
+    released = _with_held(pod, lambda held, spec: None)
+    if released is pod or template is None:
+        return released
     written = {c.name: c.requests for c in (*template.containers, *template.init_containers)}
     containers, init = (
         tuple(replace(c, requests={**c.requests, **written.get(c.name, {})}) for c in each)
-        for each in (found.containers, found.init_containers)
+        for each in (released.containers, released.init_containers)
     )
-    of_pod = None if found.pod_requests is None else {**found.pod_requests, **(template.pod_requests or {})}
+    of_pod = None if released.pod_requests is None else {**released.pod_requests, **(template.pod_requests or {})}
     wanted = effective_requests(containers, init, of_pod, pod.overhead)
-    return replace(found, containers=containers, init_containers=init, pod_requests=of_pod, requests=wanted)
+    return replace(released, containers=containers, init_containers=init, pod_requests=of_pod, requests=wanted)
 
 
 def settled(pod: Pod) -> Pod:
@@ -113,9 +113,9 @@ def _with_held(pod: Pod, of: Callable[[Held, Resources], Held | None]) -> Pod:
         return tuple(c if c.held is None else replace(c, held=of(c.held, c.requests)) for c in containers)
 
     of_pod = None if pod.pod_held is None else of(pod.pod_held, pod.pod_requests or {})
-    found = replace(pod, containers=each(pod.containers), init_containers=each(pod.init_containers), pod_held=of_pod)
-    wanted = effective_requests(found.containers, found.init_containers, pod_level(found), pod.overhead)
-    return replace(found, requests=wanted)
+    changed = replace(pod, containers=each(pod.containers), init_containers=each(pod.init_containers), pod_held=of_pod)
+    wanted = effective_requests(changed.containers, changed.init_containers, pod_level(changed), pod.overhead)
+    return replace(changed, requests=wanted)
 
 
 def is_pod_level(name: str) -> bool:

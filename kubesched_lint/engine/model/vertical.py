@@ -38,13 +38,13 @@ class ContainerPolicy(PartlyCompared, frozen=True):
 
     def allowed(self, container: Container, targets: Resources) -> dict[str, int]:
         """Return targets of a container within its bounds: millicores of cpu, bytes of memory."""
-        found = {}
+        amounts = {}
         for name in self.controlled if self.is_on else ():
             if name in targets:
                 amount = max(targets[name], self.least.get(name, 0))
                 amount = min(amount, self.most.get(name, amount))
-                found[name] = min(amount, container.limits.get(name, amount)) if self.is_cut_by_limits else amount
-        return found
+                amounts[name] = min(amount, container.limits.get(name, amount)) if self.is_cut_by_limits else amount
+        return amounts
 
 
 _NO_POLICY = ContainerPolicy()

@@ -60,14 +60,14 @@ def pods_left(scenario: Scenario, members: Sequence[Workload], choose: Choose) -
     state = lasting_state(scenario)
     with state.undone():
         pods = [list(_pods(scenario.member(workload))) for workload in members]
-        wanted = [sum(one.left for one in own) for own in pods]
+        wanted = [sum(queued.left for queued in own) for own in pods]
         created = granted(list(zip(members, wanted, strict=True)), scenario)
-        queue = [one for own, count in zip(pods, created, strict=True) for one in first_pods(own, count)]
+        queue = [queued for own, count in zip(pods, created, strict=True) for queued in first_pods(own, count)]
         run = Placing(queue, state, choose=choose, preempts=True).run()
         if run.cut:
             return None
         return {
-            workload: most - count + sum(one.left for one in own)
+            workload: most - count + sum(queued.left for queued in own)
             for workload, own, most, count in zip(members, pods, wanted, created, strict=True)
         }
 

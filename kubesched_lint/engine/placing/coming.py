@@ -57,15 +57,15 @@ class Coming(Struct, frozen=True):
 
     def ordered(self, entries: Sequence[Queued], scenario: Scenario) -> list[Queued]:
         """Return the entries, which are in apply order, in the order of this trial."""
-        found = list(entries)
+        in_turn = list(entries)
         if self.mixed:
-            Random(self.seed).shuffle(found)
-            for one in found:
-                one.alternate = True
+            Random(self.seed).shuffle(in_turn)
+            for queued in in_turn:
+                queued.alternate = True
         elif self.first:
             place = {workload: -number for number, workload in enumerate(scenario.as_created)}
-            found.sort(key=lambda one: (self._group(one.workload), place[one.workload]))
-        return sorted(found, key=lambda one: wave_of(one.workload, scenario))
+            in_turn.sort(key=lambda queued: (self._group(queued.workload), place[queued.workload]))
+        return sorted(in_turn, key=lambda queued: wave_of(queued.workload, scenario))
 
     def _group(self, workload: Workload) -> int:
         return next((n for n, group in enumerate(self.first) if workload in group), len(self.first))
@@ -95,10 +95,10 @@ def created_pods(scenario: Scenario, of: Workload | None = None) -> Iterator[Que
 
 def first_pods(queue: Iterable[Queued], most: int) -> Iterator[Queued]:
     """Yield the entries with so many of their pods as are created."""
-    for one in queue:
-        one.left = min(one.left, most)
-        most -= one.left
-        yield one
+    for queued in queue:
+        queued.left = min(queued.left, most)
+        most -= queued.left
+        yield queued
 
 
 def queued_pods(it: Member) -> Iterator[Queued]:
@@ -118,9 +118,9 @@ def queued_pods(it: Member) -> Iterator[Queued]:
             each = followed(own, it)
             if each is not None:
                 claiming = pod_with_claims(known, each, ordinal)
-                one = Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1, before)
-                before = one if it.workload.pod_management != "Parallel" else None
-                yield one
+                queued = Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1, before)
+                before = queued if it.workload.pod_management != "Parallel" else None
+                yield queued
     elif it.workload.stays:
         yield Queued(it.workload, pod, owner_selector(it.workload, pod.labels), it.replicas)
 
@@ -140,20 +140,20 @@ def followed_pod(it: Member) -> Pod | None:
     return None if read_labels((it.workload.pod,)) else followed(pod, it)
 
 
-def followed(pod: Pod, it: Member) -> Pod | None:
+def followed(pod: Pod, member: Member) -> Pod | None:
     """Return a pod of a workload with only the volumes whose binding is known; None if it is not known who binds it.
 
     A pod that names its node is bound as it is created, if the kubelet has room for it: ``diagnose`` says so. For a
     critical pod the kubelet drives others out, and nothing says which.
     """
-    pod = _with_known_volumes(pod, it)
-    if unknown_nodes(pod, it.scenario):
+    pod = _with_known_volumes(pod, member)
+    if unknown_nodes(pod, member.scenario):
         return None  # whether any node matches is unknown
     if pod.node_name:
         return None if preempting_priority(pod) > NOBODY else pod
     return pod if not pod.scheduling_gates and knows_scheduler(pod) else None
 
 
-def _with_known_volumes(pod: Pod, it: Member) -> Pod:
-    known = tuple(v for v in pod.volumes if is_known(it, v))
+def _with_known_volumes(pod: Pod, member: Member) -> Pod:
+    known = tuple(v for v in pod.volumes if is_known(member, v))
     return pod if len(known) == len(pod.volumes) else replace(pod, volumes=known)

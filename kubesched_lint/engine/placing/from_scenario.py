@@ -55,7 +55,7 @@ def simulated_set_of(scenario: Scenario) -> SimulatedSet:
     kept = frozenset(
         i for i, new in changing.items() if new is None and looks_unchanged(scenario.member(ordered[i]), running[i])
     )
-    found = SimulatedSet(
+    whole_set = SimulatedSet(
         tuple(_nodes(scenario, cluster)),
         replace(
             objects,
@@ -75,10 +75,10 @@ def simulated_set_of(scenario: Scenario) -> SimulatedSet:
         claim_templates={i: w.claim_templates for i, w in enumerate(ordered) if w.claim_templates},
         decisions={i: d for i, w in enumerate(ordered) if (d := scenario.admission.decision(w)) is not CREATED},
     )
-    found.__dict__["admission"] = scenario.admission
+    whole_set.__dict__["admission"] = scenario.admission
     if not scenario.pools and not cluster.resources_left_out:
-        found.__dict__["index"] = scenario.index
-    return found
+        whole_set.__dict__["index"] = scenario.index
+    return whole_set
 
 
 def simulated(scenario: Scenario) -> Sequence[Workload]:
@@ -132,11 +132,13 @@ def _yet_to_come(it: Member, running: Sequence[BoundPod]) -> Iterator[BoundPod]:
             yield from (BoundPod(f"{owner.name}-{n}", "", pod, controller) for n in range(lacking))
 
 
-def _made_of(owner: ReplicaSet, it: Member) -> Pod | None:
+def _made_of(owner: ReplicaSet, member: Member) -> Pod | None:
     """The pod of a ReplicaSet; None if the cluster's data has no template."""
     if not isinstance(owner.template, dict):
         return None
-    return it.scenario.admission.stored(decode_pod_object(owner.template, owner.namespace), source=it.workload.source)
+    return member.scenario.admission.stored(
+        decode_pod_object(owner.template, owner.namespace), source=member.workload.source
+    )
 
 
 def _with_settled_storage(objects: Inventory, scenario: Scenario) -> Inventory:

@@ -68,7 +68,7 @@ def until_idle(queue: Sequence[Copies], step: Step, *, waits: Callable[[int], bo
 
     ``waits``: whether to leave out the pod at a place until a ``step`` returns that place.
     """
-    turn = [number for number, one in enumerate(queue) if one.left and not waits(number)]
+    turn = [number for number, copies in enumerate(queue) if copies.left and not waits(number)]
     progress = True
     while progress:
         progress, later, there = False, set[int](), set(turn)
@@ -76,8 +76,8 @@ def until_idle(queue: Sequence[Copies], step: Step, *, waits: Callable[[int], bo
         while turn:
             number = heappop(turn)
             there.discard(number)
-            one = queue[number]
-            while one.left:
+            copies = queue[number]
+            while copies.left:
                 woken = step(number)
                 if woken is None:
                     if not waits(number):
@@ -90,7 +90,7 @@ def until_idle(queue: Sequence[Copies], step: Step, *, waits: Callable[[int], bo
                     elif other > number and other not in there:
                         there.add(other)
                         heappush(turn, other)
-                if one.alternate and one.left:
+                if copies.alternate and copies.left:
                     later.add(number)
                     break
         turn = [number for number in later if queue[number].left]
@@ -147,19 +147,19 @@ class Placing(Generic[Q]):
 
     def step(self, number: int) -> Sequence[int] | None:
         """One scheduling cycle of the next copy at a place in the queue."""
-        one = self.queue[number]
-        if not one.is_made:
+        queued = self.queue[number]
+        if not queued.is_made:
             return None
         self.tried.add(number)
-        found = self.diagnosis(number)
-        if not found.feasible:
-            woken = self._preempted(number, found) if self._preempts else None
+        diagnosis = self.diagnosis(number)
+        if not diagnosis.feasible:
+            woken = self._preempted(number, diagnosis) if self._preempts else None
             if woken is None:
-                self._waits.add(number, one.pod, ANYWHERE, found)
+                self._waits.add(number, queued.pod, ANYWHERE, diagnosis)
             return woken
-        position = self._placer(one).choose(found) if self._choose is None else self._choose(found.feasible)
+        position = self._placer(queued).choose(diagnosis) if self._choose is None else self._choose(diagnosis.feasible)
         assert position is not None
-        return self._bound(one, position)
+        return self._bound(queued, position)
 
     def waits(self, number: int) -> bool:
         """Whether the pod at a place in the queue needs no other try until something helps it."""
@@ -177,10 +177,10 @@ class Placing(Generic[Q]):
         return message(self.diagnosis(number))
 
     def _placer(self, queued: Q) -> Placer:
-        found = self._placers.get(queued.pod)
-        if found is None:
-            found = self._placers[queued.pod] = Placer(queued.pod, self._state, queued.owner, seed=self._seed)
-        return found
+        placer = self._placers.get(queued.pod)
+        if placer is None:
+            placer = self._placers[queued.pod] = Placer(queued.pod, self._state, queued.owner, seed=self._seed)
+        return placer
 
     def diagnosis(self, number: int) -> Diagnosis:
         """What every filter says now of the pod at a place in the queue."""
@@ -209,11 +209,11 @@ class Placing(Generic[Q]):
             self.cut = True
             return None
         self._preemptions += 1
-        one = self.queue[number]
+        preemptor = self.queue[number]
         for victim in chosen.victims:
-            self._evict(victim, one)
+            self._evict(victim, preemptor)
         if self.diagnosis(number).feasible >> chosen.position & 1:
-            self._bound(one, chosen.position)
+            self._bound(preemptor, chosen.position)
         return [n for n, other in enumerate(self.queue) if other.left and not self.waits(n)]
 
     def _preemption(self, number: int, diagnosis: Diagnosis) -> Preemption:

@@ -42,16 +42,16 @@ def blocked_workloads(
     targets = {w: targets_of(w) for w in needy if not answered(w)}
     waiting = dict(targets)
     askers: dict[Workload, list[Workload]] = {}
-    for asker, found in targets.items():
-        for target in found:
+    for asker, asked in targets.items():
+        for target in asked:
             askers.setdefault(target, []).append(asker)
-    started = [asker for asker, found in targets.items() if any(t not in waiting for t in found)]
+    started = [asker for asker, wanted in targets.items() if any(t not in waiting for t in wanted)]
     while started:
-        one = started.pop()
-        if waiting.pop(one, None) is not None:
-            started.extend(askers.get(one, ()))
+        workload = started.pop()
+        if waiting.pop(workload, None) is not None:
+            started.extend(askers.get(workload, ()))
     circles = _in_circles(waiting)
-    return {one: Blocked(one, _cause(one, targets, circles), targets[one]) for one in waiting}
+    return {blocked: Blocked(blocked, _cause(blocked, targets, circles), targets[blocked]) for blocked in waiting}
 
 
 def _cause(workload: Workload, targets: Mapping[Workload, Sequence[Workload]], circles: AbstractSet[Workload]) -> str:
@@ -65,7 +65,7 @@ def _in_circles(edges: Mapping[Workload, Sequence[Workload]]) -> AbstractSet[Wor
 
     No node has an edge to itself.
     """
-    found: set[Workload] = set()
+    circling: set[Workload] = set()
     order: dict[Workload, int] = {}
     lowest: dict[Workload, int] = {}
     path: list[Workload] = []
@@ -80,19 +80,19 @@ def _in_circles(edges: Mapping[Workload, Sequence[Workload]]) -> AbstractSet[Wor
         path.append(start)
         on_path.add(start)
         while ahead:
-            here, left = ahead[-1]
+            current, left = ahead[-1]
             target = next((t for t in left if t in edges), None)
             if target is None:
                 ahead.pop()
                 if ahead:
-                    lowest[ahead[-1][0]] = min(lowest[ahead[-1][0]], lowest[here])
-                if lowest[here] == order[here]:
-                    at = places[here]
+                    lowest[ahead[-1][0]] = min(lowest[ahead[-1][0]], lowest[current])
+                if lowest[current] == order[current]:
+                    at = places[current]
                     component = path[at:]
                     del path[at:]
                     on_path.difference_update(component)
                     if len(component) > 1:
-                        found.update(component)
+                        circling.update(component)
             elif target not in order:
                 order[target] = lowest[target] = len(order)
                 places[target] = len(path)
@@ -100,8 +100,8 @@ def _in_circles(edges: Mapping[Workload, Sequence[Workload]]) -> AbstractSet[Wor
                 on_path.add(target)
                 ahead.append((target, iter(edges[target])))
             elif target in on_path:
-                lowest[here] = min(lowest[here], order[target])
-    return found
+                lowest[current] = min(lowest[current], order[target])
+    return circling
 
 
 class Circles:
@@ -133,12 +133,12 @@ class Circles:
     def _shortest(self, start: Workload) -> tuple[Workload, ...]:
         before: dict[Workload, Workload] = {}
         ahead = [start]
-        for here in ahead:
-            for target in self._blocked[here].targets:
+        for current in ahead:
+            for target in self._blocked[current].targets:
                 if target is start:
-                    return self._way(start, here, before)
+                    return self._way(start, current, before)
                 if target not in before and target in self._blocked:
-                    before[target] = here
+                    before[target] = current
                     ahead.append(target)
         raise AssertionError("a workload in a cycle has a way back to itself")
 
@@ -166,8 +166,11 @@ def blocked_affinities(scenario: Scenario) -> Mapping[Workload, Blocked]:
         return tuple(t for t in scenario.selection.selected_by_all(terms, workload.namespace) if t is not workload)
 
     def answered(workload: Workload) -> bool:
-        it = scenario.member(workload)
-        return answers_itself(it) or running_match(scenario, it.pod.required_affinity, workload.namespace) is not None
+        member = scenario.member(workload)
+        return (
+            answers_itself(member)
+            or running_match(scenario, member.pod.required_affinity, workload.namespace) is not None
+        )
 
     return blocked_workloads(needy, targets, answered)
 

@@ -114,7 +114,7 @@ def _shows_change(written: Pod, running: Pod) -> bool:
         or not written.node_selector.items() <= running.node_selector.items()
         or not set(written.tolerations) <= set(running.tolerations)
         or not set(written.host_ports) <= set(running.host_ports)
-        or any(_terms(one) != _terms(other) for one, other in zip(_rules(written), _rules(running), strict=True))
+        or any(_terms(term) != _terms(other) for term, other in zip(_rules(written), _rules(running), strict=True))
     )
 
 

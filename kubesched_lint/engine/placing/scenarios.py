@@ -62,9 +62,9 @@ def surviving(
     for row in rows:
         if left is None or not row.concerns(left, scenario):
             continue
-        others = [other for one in scenarios for other in row.scenarios(left, one)]
+        others = [other for each in scenarios for other in row.scenarios(left, each)]
         again = [ask(left, other) for other in others]
-        scenarios = [other for other, found in zip(others, again, strict=True) if found is not None] or scenarios
+        scenarios = [other for other, answered in zip(others, again, strict=True) if answered is not None] or scenarios
         left = row.judge(left, scenario, again)
     return left
 

@@ -74,17 +74,17 @@ def _needed_by(late: Collection[Workload], scenario: Scenario) -> frozenset[Work
     """Return the workloads near whose pods those of other workloads must run."""
     near = [scenario.member(w) for w in scenario.as_created if w in late and w.pod.required_affinity]
     select = scenario.selection.selected_by_all
-    return frozenset(w for it in near for w in select(it.pod.required_affinity, it.workload.namespace))
+    return frozenset(w for member in near for w in select(member.pod.required_affinity, member.workload.namespace))
 
 
 def trials_of(scenario: Scenario) -> tuple[dict[Workload, tuple[int, str]], ...]:
     """For each seed, the whole set placed: workload → number of Pending pods, and why."""
-    return tuple(one.left for one in each_trial(scenario))
+    return tuple(ended.left for ended in each_trial(scenario))
 
 
 def evicted_in_trials(scenario: Scenario) -> tuple[dict[Workload, tuple[BoundPod, ...]], ...]:
     """For each seed: workload → running pods of others that its pods preempt."""
-    return tuple(one.evicted for one in each_trial(scenario))
+    return tuple(ended.evicted for ended in each_trial(scenario))
 
 
 def tried(scenario: Scenario, coming: Coming, of: Workload | None = None) -> Tried:
@@ -111,7 +111,7 @@ def tried_and_read(
             _place_daemons(scenario, state)
         asking = [*created_pods(scenario, of)]
         if daemons_first:
-            asking = [one for one in asking if one.workload.kind != "DaemonSet"]
+            asking = [queued for queued in asking if queued.workload.kind != "DaemonSet"]
         return _end_of(scenario, _deployed(scenario, state, coming, asking)), read(state)
 
 
@@ -120,21 +120,21 @@ def tried_and_placed(scenario: Scenario, coming: Coming) -> tuple[Tried, Mapping
     state = at_rest(scenario).state
     with state.undone():
         placing = _deployed(scenario, state, coming, [*created_pods(scenario)])
-        found: dict[Workload, dict[int, int]] = {}
-        for placement, one in placing.placed.items():
-            counts = found.setdefault(one.workload, {})
+        counts_of_workloads: dict[Workload, dict[int, int]] = {}
+        for placement, queued in placing.placed.items():
+            counts = counts_of_workloads.setdefault(queued.workload, {})
             counts[placement.position] = counts.get(placement.position, 0) + 1
-        return _end_of(scenario, placing), found
+        return _end_of(scenario, placing), counts_of_workloads
 
 
 def _place_daemons(scenario: Scenario, state: ClusterState) -> None:
     """Bind the pods of each DaemonSet to its nodes that have room for them."""
     for workload in scenario.as_created:
-        it = scenario.member(workload)
-        pod = followed(it.pod, it) if workload.kind == "DaemonSet" else None
+        member = scenario.member(workload)
+        pod = followed(member.pod, member) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
-            bind_each(pod, it.daemon_nodes & diagnose(pod, state).feasible, state)
+            bind_each(pod, member.daemon_nodes & diagnose(pod, state).feasible, state)
 
 
 @once_per_scenario
@@ -169,8 +169,8 @@ def _standing(it: Member) -> Sequence[BoundPod]:
 
 def _deployed(scenario: Scenario, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
     """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
-    for one in asking:
-        one.left = max(one.left - len(_standing(scenario.member(one.workload))), 0)
+    for queued in asking:
+        queued.left = max(queued.left - len(_standing(scenario.member(queued.workload))), 0)
     queue = coming.ordered(asking, scenario)
     placing = Placing(queue, state, seed=coming.seed, preempts=True)
     for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, scenario)):
@@ -180,10 +180,13 @@ def _deployed(scenario: Scenario, state: ClusterState, coming: Coming, asking: S
 
 def _end_of(scenario: Scenario, placing: Placing[Queued]) -> Tried:
     left: dict[Workload, tuple[int, str]] = {}
-    for number, one in enumerate(placing.queue):
-        if one.left:
-            before, said = left.get(one.workload, (0, ""))
-            left[one.workload] = before + one.left, placing.message(number) if one.is_made or not said else said
+    for number, queued in enumerate(placing.queue):
+        if queued.left:
+            before, said = left.get(queued.workload, (0, ""))
+            left[queued.workload] = (
+                before + queued.left,
+                placing.message(number) if queued.is_made or not said else said,
+            )
     evicted: dict[Workload, tuple[BoundPod, ...]] = {}
     others = _others(scenario)
     for by, victim in placing.evicted:

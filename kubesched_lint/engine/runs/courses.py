@@ -183,10 +183,10 @@ class Courses:
     def _is_too_large(self, number: int) -> bool:
         """Whether a course with an aim would cost too much: each step runs the controllers of all workloads."""
         members = self._aimed_members(number)
-        found = self._pods_of.get(members)
-        if found is None:
-            found = self._pods_of[members] = sum(most_pods(self.simulated.member(i)) for i in members)
-        return len(members) * found > MOST_IN_COURSE
+        pods = self._pods_of.get(members)
+        if pods is None:
+            pods = self._pods_of[members] = sum(most_pods(self.simulated.member(i)) for i in members)
+        return len(members) * pods > MOST_IN_COURSE
 
     def _ends_well(self, event: str, number: int, aim: Aim | None) -> bool:
         """Whether counting proves that every such course ends well, because nobody else has pods in it.
@@ -260,8 +260,8 @@ class Courses:
 
     def _telling(self, event: str, number: int, aim: Aim | None) -> EventOutcomes:
         """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
-        found = self.event_outcomes(number, aim)
-        return found.at(lambda: telling(self.simulated.member(number), event, found.deployed, found.nodes))
+        outcomes = self.event_outcomes(number, aim)
+        return outcomes.at(lambda: telling(self.simulated.member(number), event, outcomes.deployed, outcomes.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], aim: Aim | None) -> _Kept:
         """Return the cache for courses; those of one workload only are forgotten when another one is asked about."""

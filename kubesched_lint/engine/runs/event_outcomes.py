@@ -51,8 +51,8 @@ class FinalState(Struct, frozen=True):
     @property
     def is_updated(self) -> bool:
         """Whether all pods run, and only pods that the update strategy does not replace are old."""
-        here = self.outcome
-        return here.pending == 0 and here.ready == here.wanted and here.old <= self.may_stay
+        end = self.outcome
+        return end.pending == 0 and end.ready == end.wanted and end.old <= self.may_stay
 
     @property
     def phase(self) -> Phase:
@@ -108,32 +108,32 @@ class EventOutcomes:
 
         A drain meets none where pods come back to its node and a budget lets them go one by one.
         """
-        found = []
+        ends = []
         for where, timeline in self.variants(event, number):
             if not (timeline.sound or timeline.runs) or not timeline.states:
                 return None
-            found += list(self._ends(event, where, timeline, number))
-        return found
+            ends += list(self._ends(event, where, timeline, number))
+        return ends
 
     def ends_until(self, event: str, number: int, is_enough: Callable[[list[FinalState]], bool]) -> list[FinalState]:
         """Return the ends of courses, node by node or zone by zone, until they are enough; empty if one has none."""
-        found: list[FinalState] = []
+        ends: list[FinalState] = []
         for where, timeline in self._forks(event, number):
             if not timeline.states:
                 return []
-            found += self._ends(event, where, timeline, number)
-            if is_enough(found):
+            ends += self._ends(event, where, timeline, number)
+            if is_enough(ends):
                 break
-        return found
+        return ends
 
     def first_ends(
         self, event: str, number: int, is_sought: Callable[[FinalState], bool] = lambda _: True
     ) -> list[FinalState]:
         """Return the sought ends for the first node or zone that has any; skip the others."""
         for where, timeline in self._forks(event, number):
-            found = list(filter(is_sought, self._ends(event, where, timeline, number)))
-            if found:
-                return found
+            sought = list(filter(is_sought, self._ends(event, where, timeline, number)))
+            if sought:
+                return sought
         return []
 
     def _ends(self, event: str, where: str, timeline: Timeline, number: int) -> Iterator[FinalState]:
@@ -144,13 +144,13 @@ class EventOutcomes:
         rolling = event == "rollout" or self._rolls(event, number)
         seen: set[tuple[EventOutcome, bool, int]] = set()
         for state, counts in self._counted(timeline, is_shared=self._of(event, number) < 0):
-            here = outcome(transitions, desired, counts)
+            end = outcome(transitions, desired, counts)
             blocked = bool(guarded) and holds(timeline, where, state, desired.workload)
             elsewhere = transitions.elsewhere(desired, state)
-            if (here, blocked, elsewhere) not in seen:
-                seen.add((here, blocked, elsewhere))
+            if (end, blocked, elsewhere) not in seen:
+                seen.add((end, blocked, elsewhere))
                 stay = _may_stay(desired) + elsewhere
-                yield FinalState(desired.workload, here, state, timeline, where, blocked, stay, rolling, elsewhere)
+                yield FinalState(desired.workload, end, state, timeline, where, blocked, stay, rolling, elsewhere)
 
     def _counted(self, timeline: Timeline, *, is_shared: bool) -> Iterable[tuple[State, PodCounts]]:
         """Return the ends of a timeline with their pods, counted once if all workloads ask for them."""

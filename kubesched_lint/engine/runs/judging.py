@@ -81,7 +81,7 @@ def with_details(
     """
     if cell.verdict == BAD and not ends:
         caps = quotas.cap(member), quotas.cap_in_rollout(member)
-        granted = next((one for one in caps if one is not None and one.why in cell.why), None)
+        granted = next((ceiling for ceiling in caps if ceiling is not None and ceiling.why in cell.why), None)
         if granted is not None:
             at = ("spec", "hard", granted.resource)
             in_turn = quotas.message_in_turn(member) if cell.event == "deploy" else ""
@@ -154,9 +154,9 @@ def _unplaced(member: SimulatedMember) -> Blame | None:
     workload, pod = member.workload, member.pod
     apart = next(iter(homeless(member).values()), None)
     if apart is not None:
-        found = diagnose(apart, simulated.cluster)
-        said = message(found, preempt(apart, found, simulated.cluster).message)
-        reason = _main_reason(found, found.total)
+        diagnosis = diagnose(apart, simulated.cluster)
+        said = message(diagnosis, preempt(apart, diagnosis, simulated.cluster).message)
+        reason = _main_reason(diagnosis, diagnosis.total)
         return Blame(workload, pod.path if reason is None else _path_of(reason.plugin, reason.reason, workload), said)
     timeline = bare_timeline(simulated, workload)
     timeline.enter(workload)
@@ -191,13 +191,13 @@ def blame(model: PlacementModel, state: State, slot: int, position: int = -1) ->
     pod_types = model.pod_types
     number, revision, _ = pod_types.slots[slot]
     workload = pod_types.revisions[number][revision]
-    found = model.diagnosis(state, slot, position)
+    diagnosis = model.diagnosis(state, slot, position)
     pod = model.pod(slot, position)
     # The scheduler skips a pod with a node name, so there is no message.
-    text = "" if pod.node_name else message(found, preempt(pod, found, model.cluster).message)
-    if found.refusal is not None:
-        return Blame(workload, _path_of(found.refusal.plugin, "", workload), text)
-    reason = _main_reason(found, found.total)
+    text = "" if pod.node_name else message(diagnosis, preempt(pod, diagnosis, model.cluster).message)
+    if diagnosis.refusal is not None:
+        return Blame(workload, _path_of(diagnosis.refusal.plugin, "", workload), text)
+    reason = _main_reason(diagnosis, diagnosis.total)
     if reason is None:
         return Blame(workload, workload.pod.path, text)
     return blamed_for(model, slot, reason, position)._replace(message=text)

@@ -51,8 +51,8 @@ def _shown(where: str, first: TracePart) -> str:
     nodes = {node.name: node for node in first.model.index.nodes} if first.names else {}
     if not nodes or where in nodes:
         return first.names.get(where, where)
-    one = next((name for name, node in nodes.items() if node.labels.get(ZONE) == where), None)
-    return where if one is None else nodes[first.names.get(one, one)].labels.get(ZONE, where)
+    in_zone = next((name for name, node in nodes.items() if node.labels.get(ZONE) == where), None)
+    return where if in_zone is None else nodes[first.names.get(in_zone, in_zone)].labels.get(ZONE, where)
 
 
 def _happening(part: TracePart, where: str) -> str:
@@ -104,8 +104,10 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
     ended = part.model.pod_types.ended
     held_then = dict(zip(names, before.settled.bound, strict=False))
     held_now = {name: part.start.bound[position] for name, position in later.items()}
-    here = [n for n, held in held_now.items() if held != held_then.get(n, ()) or any(ended[slot] for slot, _ in held)]
-    now = {name: Counter({slot: n for slot, n in held_now[name] if not ended[slot]}) for name in here}
+    touched = [
+        n for n, held in held_now.items() if held != held_then.get(n, ()) or any(ended[slot] for slot, _ in held)
+    ]
+    now = {name: Counter({slot: n for slot, n in held_now[name] if not ended[slot]}) for name in touched}
     then = {name: Counter(dict(held)) for name, held in held_then.items() if name in now or name not in later}
     if any(now[name] - then.get(name, Counter()) for name in now):
         return  # equal nodes are swapped between the parts
@@ -164,11 +166,11 @@ def _newest(part: TracePart) -> Mapping[int, int]:
     slots = {step.slot for step, _ in part.steps if step.slot >= 0}
     for state in (part.start, part.end):
         slots.update(_present(state))
-    found: dict[int, int] = {}
+    newest: dict[int, int] = {}
     for slot in slots:
         workload, revision, _ = pod_types.slots[slot]
-        found[workload] = max(found.get(workload, 0), revision)
-    return {workload: revision for workload, revision in found.items() if revision}
+        newest[workload] = max(newest.get(workload, 0), revision)
+    return {workload: revision for workload, revision in newest.items() if revision}
 
 
 def _present(state: State) -> Iterator[int]:

@@ -30,17 +30,17 @@ class Orders:
         workloads that may preempt others could change that: they are always in the course.
         """
         if draw not in self._crowds:
-            simulated, found = self._simulated, set(drivers(self._simulated))
-            left = FEW_RUN // max(len(simulated.nodes), 1) - sum(most_pods(simulated.member(i)) for i in found)
+            simulated, crowd = self._simulated, set(drivers(self._simulated))
+            left = FEW_RUN // max(len(simulated.nodes), 1) - sum(most_pods(simulated.member(i)) for i in crowd)
             for i in self._by_size(range(len(simulated.workloads)), draw):
                 if (
-                    i not in found
+                    i not in crowd
                     and simulated.workloads[i].kind != "DaemonSet"
                     and most_pods(simulated.member(i)) <= left
                 ):
                     left -= most_pods(simulated.member(i))
-                    found.add(i)
-            self._crowds[draw] = frozenset(found)
+                    crowd.add(i)
+            self._crowds[draw] = frozenset(crowd)
         return self._crowds[draw]
 
     def aimed(self, members: Sequence[int], aim: Aim) -> Sequence[int]:

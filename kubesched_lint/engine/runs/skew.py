@@ -45,8 +45,8 @@ def skew_of(counts: tuple[int, ...]) -> tuple[int, ...]:
 def spreading_keys(workload: Workload) -> tuple[str, ...]:
     """Return the topology keys over which the workload spreads, without kubernetes.io/hostname."""
     pod = workload.pod
-    found = [c.topology_key for c in pod.spread] + [t.term.topology_key for t in pod.preferred_anti_affinity]
-    return tuple(key for key in dict.fromkeys(found) if key != HOSTNAME)
+    keys = [c.topology_key for c in pod.spread] + [t.term.topology_key for t in pod.preferred_anti_affinity]
+    return tuple(key for key in dict.fromkeys(keys) if key != HOSTNAME)
 
 
 def skews(member: SimulatedMember, *, runs: int = RUNS, seed: int = 0, only: str = "") -> Iterator[Skew]:

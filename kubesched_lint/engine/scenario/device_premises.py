@@ -20,8 +20,8 @@ ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 
 def device_premise(scenario: Scenario) -> str:
     """Return the assumption about devices in every proof that counts devices."""
-    found = "drivers announce no other devices than those of the snapshot"
-    return ", and ".join(filter(None, (found, stated_devices(scenario), _rules_count(scenario))))
+    premise = "drivers announce no other devices than those of the snapshot"
+    return ", and ".join(filter(None, (premise, stated_devices(scenario), _rules_count(scenario))))
 
 
 def _rules_count(scenario: Scenario) -> str:

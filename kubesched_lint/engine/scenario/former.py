@@ -28,24 +28,26 @@ def maximum_is_raised(it: Member) -> bool:
     return scaler.max_replicas > max((each.max_replicas for each in ours), default=0)
 
 
-def template_changes(one: Workload, other: Workload) -> Iterator[Path]:
+def template_changes(applied: Workload, other: Workload) -> Iterator[Path]:
     """Yield the path of each value of the template that makes a new revision if one is applied over the other."""
-    ours, theirs = one.source, other.source
+    ours, theirs = applied.source, other.source
     if isinstance(ours, Manifest) and isinstance(theirs, Manifest) and ours.is_same_text(theirs):
         return
-    yield from changed_fields(written_template(one), written_template(other), other.pod.path[:-1])
+    yield from changed_fields(written_template(applied), written_template(other), other.pod.path[:-1])
 
 
-def template_differs(one: Workload, other: Workload) -> bool:
+def template_differs(applied: Workload, other: Workload) -> bool:
     """Return whether applying one over the other makes a new revision."""
-    return any(True for _ in template_changes(one, other))
+    return any(True for _ in template_changes(applied, other))
 
 
 def rolled_out(after: Iterable[Workload], before: Iterable[Workload]) -> frozenset[ObjectRef]:
     """Return the workloads whose template differs from the one before the change; new ones are not among them."""
     known = _by_ref(before)
     pairs = ((workload, _former(workload, known)) for workload in after)
-    return frozenset(one.ref for one, other in pairs if other is not None and template_differs(other, one))
+    return frozenset(
+        workload.ref for workload, other in pairs if other is not None and template_differs(other, workload)
+    )
 
 
 @once_per_scenario
@@ -55,10 +57,10 @@ def _by_ref_of(scenario: Scenario) -> Mapping[ObjectRef, Sequence[Workload]]:
 
 
 def _by_ref(workloads: Iterable[Workload]) -> Mapping[ObjectRef, Sequence[Workload]]:
-    found: dict[ObjectRef, list[Workload]] = {}
+    by_ref: dict[ObjectRef, list[Workload]] = {}
     for workload in workloads:
-        found.setdefault(workload.ref, []).append(workload)
-    return found
+        by_ref.setdefault(workload.ref, []).append(workload)
+    return by_ref
 
 
 def _former(workload: Workload, before: Mapping[ObjectRef, Sequence[Workload]]) -> Workload | None:
@@ -67,5 +69,7 @@ def _former(workload: Workload, before: Mapping[ObjectRef, Sequence[Workload]]) 
     if len(candidates) < 2:
         return next(iter(candidates), None)
     path = getattr(workload.source, "path", "")
-    same = next((one for one in candidates if getattr(one.source, "path", None) == path), None)
-    return same or next((one for one in candidates if not template_differs(one, workload)), candidates[0])
+    same = next((candidate for candidate in candidates if getattr(candidate.source, "path", None) == path), None)
+    return same or next(
+        (candidate for candidate in candidates if not template_differs(candidate, workload)), candidates[0]
+    )

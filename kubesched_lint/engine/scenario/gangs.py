@@ -40,17 +40,19 @@ class Gang(Struct, frozen=True, eq=False):
     @property
     def pods(self) -> int:
         """The number of pods at the start."""
-        return sum(it.replicas for it in self.members)
+        return sum(member.replicas for member in self.members)
 
     @property
     def at_once(self) -> int:
         """The number of pods that exist before any has a node."""
-        return self.pods if self.is_foreign else sum(at_once(it.workload, it.replicas) for it in self.members)
+        return (
+            self.pods if self.is_foreign else sum(at_once(member.workload, member.replicas) for member in self.members)
+        )
 
     @property
     def has_one_scheduler(self) -> bool:
         """Whether its pods name one scheduler; else kube-scheduler refuses each attempt (frameworkForPodGroup)."""
-        return len({it.pod.scheduler_name for it in self.members}) <= 1
+        return len({member.pod.scheduler_name for member in self.members}) <= 1
 
     @property
     def needed(self) -> int:
@@ -91,15 +93,15 @@ def loose_groups(scenario: Scenario) -> Iterator[Gang]:
 
 @once_per_scenario
 def _groups(scenario: Scenario) -> tuple[Gang, ...]:
-    found: dict[tuple[str, str, str], tuple[PodGroup, list[Member]]] = {}
+    gangs: dict[tuple[str, str, str], tuple[PodGroup, list[Member]]] = {}
     known = _known_groups(scenario)
     for workload in scenario.as_deployed:
         for system, name, stated in _groups_of(workload):
             group = known.get((system, workload.namespace, name), stated)
             if group is not None:
                 at = (system, workload.namespace, name)
-                found.setdefault(at, (group, []))[1].append(scenario.member(workload))
-    return tuple(Gang(group, tuple(members)) for group, members in found.values())
+                gangs.setdefault(at, (group, []))[1].append(scenario.member(workload))
+    return tuple(Gang(group, tuple(members)) for group, members in gangs.values())
 
 
 def foreign_gangs_of(it: Member) -> Iterator[Gang]:
@@ -167,8 +169,8 @@ def _annotations(workload: Workload) -> Mapping[str, object]:
         return workload.annotations
     template = written_template(workload)
     metadata = template.get("metadata") if isinstance(template, dict) else None
-    found = metadata.get("annotations") if isinstance(metadata, dict) else None
-    return found if isinstance(found, dict) else {}
+    of_pods = metadata.get("annotations") if isinstance(metadata, dict) else None
+    return of_pods if isinstance(of_pods, dict) else {}
 
 
 @once_per_scenario
@@ -211,12 +213,12 @@ def live_pods(scenario: Scenario) -> tuple[BoundPod, ...]:
 @once_per_scenario
 def live_groups(scenario: Scenario) -> Mapping[tuple[str, str], bool]:
     """(namespace, name) of each group with pods in the cluster → whether one of them has no node."""
-    found: dict[tuple[str, str], bool] = {}
+    groups: dict[tuple[str, str], bool] = {}
     for bound in live_pods(scenario):
         if bound.pod.group:
             at = bound.namespace, bound.pod.group
-            found[at] = found.get(at, False) or not bound.node
-    return found
+            groups[at] = groups.get(at, False) or not bound.node
+    return groups
 
 
 @once_per_scenario
@@ -243,7 +245,7 @@ def domains(gang: Gang, scenario: Scenario) -> tuple[NodeSet, ...]:
 
 def may_evict(gang: Gang, scenario: Scenario) -> bool:
     """Return whether the cluster runs pods of lower priority than the gang as a whole."""
-    return gang.group.may_evict((it.pod for it in gang.members), lowest_live(scenario))
+    return gang.group.may_evict((member.pod for member in gang.members), lowest_live(scenario))
 
 
 def preemption_premise(gang: Gang, scenario: Scenario) -> tuple[str, ...]:

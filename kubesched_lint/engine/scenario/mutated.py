@@ -40,32 +40,32 @@ class Mutated(Struct, frozen=True):
 def mutated(scenario: Scenario) -> Iterator[Mutated]:
     """Yield the workloads of the manifests whose pods webhooks change."""
     for workload in scenario.manifests.workloads:
-        found = scenario.mutation_of(workload)
-        if found is None or not found.names:
+        mutation = scenario.mutation_of(workload)
+        if mutation is None or not mutation.names:
             continue
         admission = scenario.admission
         written = admission.stored(workload.pod, source=workload.source).requests
         stored = admission.stored(admission.pod_of(workload), source=workload.source).requests
         every = dict.fromkeys((*stored, *written))
         larger = {name: stored.get(name, 0) - written.get(name, 0) for name in every}
-        yield Mutated(workload.ref, found, {name: more for name, more in larger.items() if more})
+        yield Mutated(workload.ref, mutation, {name: more for name, more in larger.items() if more})
 
 
 def mutation_notes(scenario: Scenario) -> Iterator[str]:
     """Yield what is counted that no manifest says, each once, and what is not counted."""
     alike: dict[str, list[Mutated]] = {}
-    for one in mutated(scenario):
-        alike.setdefault(one.text, []).append(one)
-    for text, those in alike.items():
-        names = [one.object.title for one in those]
+    for mutated_workload in mutated(scenario):
+        alike.setdefault(mutated_workload.text, []).append(mutated_workload)
+    for text, sharing in alike.items():
+        names = [mutated_workload.object.title for mutated_workload in sharing]
         whose = first_few(names) if len(names) == 1 else f"{many(len(names), 'workload')} ({first_few(names)})"
         yield f"each pod of {whose} is {text}"
     uncounted = {
-        w.ref.title: found.uncounted
+        w.ref.title: mutation.uncounted
         for w in scenario.manifests.workloads
-        if (found := scenario.mutation_of(w)) is not None
+        if (mutation := scenario.mutation_of(w)) is not None
     }
     fields = list(dict.fromkeys(name for names in uncounted.values() for name in names))
     if fields:
-        whose = first_few([name for name, those in uncounted.items() if those])
+        whose = first_few([name for name, changed_fields in uncounted.items() if changed_fields])
         yield f"something changes {first_few(fields)} in the pods of {whose}, which is not counted"

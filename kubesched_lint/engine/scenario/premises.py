@@ -48,7 +48,11 @@ def may_be_released(scenario: Scenario, namespace: str) -> str:
 
     ``namespace`` is empty for an object of the cluster, which any of them may make.
     """
-    unread = [one.name for one in scenario.premises.not_read.releases if one.namespace == namespace or not namespace]
+    unread = [
+        release.name
+        for release in scenario.premises.not_read.releases
+        if release.namespace == namespace or not namespace
+    ]
     return f"{many(len(unread), 'release')} ({first_few(unread)})" if unread else ""
 
 
@@ -87,8 +91,8 @@ def assumed_account(scenario: Scenario, workload: Workload) -> str:
 def groups_premise(groups: Sequence[NodePool]) -> str:
     """Return the assumption of a proof that holds for any number of nodes of these node groups."""
     seen = named([group.name for group in groups], "node group")
-    these = f"the {seen}" if seen else "these nodes"
-    return f'there are no others than {these} (node-groups = "complete" states that)'
+    subject = f"the {seen}" if seen else "these nodes"
+    return f'there are no others than {subject} (node-groups = "complete" states that)'
 
 
 @once_per_scenario

@@ -50,12 +50,12 @@ def in_turn(
     """
     pods: dict[K, int] = {}
     taken: dict[S, int] = {}
-    for one, most in wanted:
-        for shared, (each, left) in bounds[one].items():
+    for claimant, most in wanted:
+        for shared, (each, left) in bounds[claimant].items():
             most = min(most, (left - taken.get(shared, 0)) // each)
-        pods[one] = max(most, 0)
-        for shared, (each, _) in bounds[one].items():
-            taken[shared] = taken.get(shared, 0) + each * pods[one]
+        pods[claimant] = max(most, 0)
+        for shared, (each, _) in bounds[claimant].items():
+            taken[shared] = taken.get(shared, 0) + each * pods[claimant]
     return pods, taken
 
 
@@ -79,11 +79,11 @@ def surely_granted(wanted: Sequence[tuple[Workload, int]], scenario: Scenario) -
     for workload, count in wanted:
         for entry, (each, _) in bounds[workload].items():
             asked[entry] += each * count
-    found = {}
+    granted_pods = {}
     for workload, count in wanted:
         last = (count + (left - asked[entry]) // each for entry, (each, left) in bounds[workload].items())
-        found[workload] = max(min((count, *last)), 0)
-    return found
+        granted_pods[workload] = max(min((count, *last)), 0)
+    return granted_pods
 
 
 def _bounds_for(
@@ -102,7 +102,7 @@ def _bounds(scenario: Scenario) -> dict[Workload, Mapping[tuple[ResourceQuota, s
 
 
 def _bounds_of(it: Member) -> Mapping[tuple[ResourceQuota, str], tuple[int, int]]:
-    found: dict[tuple[ResourceQuota, str], tuple[int, int]] = {}
+    limits: dict[tuple[ResourceQuota, str], tuple[int, int]] = {}
     quotas, charged = it.scenario.admission.quotas_of(it.workload, it.pod), pods_of_others(it.scenario).charged
     left_out = unset(it.pod)
     each = {entry: asked_of(it, entry) for entry in {entry for quota in quotas for entry in quota.hard}}
@@ -111,8 +111,8 @@ def _bounds_of(it: Member) -> Mapping[tuple[ResourceQuota, str], tuple[int, int]
             return {(quota, ""): (1, 0)}
         for entry, hard in quota.hard.items():
             if each[entry]:
-                found[quota, entry] = each[entry], hard - used(it, quota, entry, charged).most
-    return found
+                limits[quota, entry] = each[entry], hard - used(it, quota, entry, charged).most
+    return limits
 
 
 def used(it: Member, quota: ResourceQuota, entry: str, charged: Charged) -> Use:
@@ -135,12 +135,12 @@ def drawing(quota: ResourceQuota, scenario: Scenario) -> tuple[Workload, ...]:
 @once_per_scenario
 def drawers(scenario: Scenario) -> dict[ResourceQuota, tuple[Workload, ...]]:
     """``drawing`` of every quota."""
-    found: dict[ResourceQuota, list[Workload]] = {}
+    drawers_of: dict[ResourceQuota, list[Workload]] = {}
     for workload in scenario.as_created:
         if workload.kind in STANDING:
             for quota in scenario.admission.quotas_of(workload, scenario.member(workload).pod):
-                found.setdefault(quota, []).append(workload)
-    return {quota: tuple(workloads) for quota, workloads in found.items()}
+                drawers_of.setdefault(quota, []).append(workload)
+    return {quota: tuple(workloads) for quota, workloads in drawers_of.items()}
 
 
 def shown_as(entry: str) -> str:

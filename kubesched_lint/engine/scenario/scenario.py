@@ -152,15 +152,23 @@ class Scenario:
     @cached_property
     def _changed_namespaces(self) -> frozenset[str]:
         """The namespaces that the manifests define with other labels than the cluster shows."""
-        live = {} if self.cluster is None else {one.name: one.labels for one in self.cluster.inventory.namespaces}
-        return frozenset(one.name for one in self.manifests.namespaces if one.labels != live.get(one.name))
+        live = (
+            {}
+            if self.cluster is None
+            else {namespace.name: namespace.labels for namespace in self.cluster.inventory.namespaces}
+        )
+        return frozenset(
+            namespace.name for namespace in self.manifests.namespaces if namespace.labels != live.get(namespace.name)
+        )
 
     def _mutated(self, workload: Workload) -> Pod:
-        found = self._mutated_pods.get(workload)
-        if found is None:
+        mutated = self._mutated_pods.get(workload)
+        if mutated is None:
             mutation = self.mutation_of(workload)
-            found = self._mutated_pods[workload] = workload.pod if mutation is None else mutation.applied(workload.pod)
-        return found
+            mutated = self._mutated_pods[workload] = (
+                workload.pod if mutation is None else mutation.applied(workload.pod)
+            )
+        return mutated
 
     @cached_property
     def _mutated_pods(self) -> dict[Workload, Pod]:
@@ -191,10 +199,10 @@ class Scenario:
 
     def member(self, workload: Workload) -> Member:
         """Return a workload in this scenario: of the manifests, of the cluster, or a variation of one."""
-        found = self._members.get(workload)
-        if found is None:
-            found = self._members[workload] = Member(workload, self)
-        return found
+        member = self._members.get(workload)
+        if member is None:
+            member = self._members[workload] = Member(workload, self)
+        return member
 
     @cached_property
     def varying_labels(self) -> frozenset[str]:
@@ -300,8 +308,8 @@ class Scenario:
     @cached_property
     def daemons(self) -> Mapping[tuple[str, str], Pod]:
         """(namespace, name) of each DaemonSet → its pod; the manifest's definition wins."""
-        found = {w.ref: w for w in self.objects.workloads if w.kind == "DaemonSet"}
-        return {(w.namespace, w.name): self.member(w).pod for w in found.values()}
+        daemons = {w.ref: w for w in self.objects.workloads if w.kind == "DaemonSet"}
+        return {(w.namespace, w.name): self.member(w).pod for w in daemons.values()}
 
     @cached_property
     def node_groups(self) -> KnownGroups:
@@ -339,9 +347,9 @@ class Member:
     @cached_property
     def pod(self) -> Pod:
         """The pod as the API server would store it: with defaults, admission, and its controller's labels."""
-        found = self._made_by(controller_labels(self.workload))
+        made_pod = self._made_by(controller_labels(self.workload))
         varying = self.scenario.varying_labels
-        return standing_for_all(found, self.workload, self.replicas, varying) if varying else found
+        return standing_for_all(made_pod, self.workload, self.replicas, varying) if varying else made_pod
 
     def pod_of_ordinal(self, ordinal: int) -> Pod:
         """Return the pod of one replica, counted from 0; for a StatefulSet with the labels of this ordinal."""
@@ -406,10 +414,10 @@ class Member:
         """The nodes that are open to its pods; the room on future nodes is already reduced by those of a DaemonSet."""
         from kubesched_lint.engine.scheduler.framework import static_reach
 
-        found = static_reach(self.pod, self.scenario.index)
+        reach = static_reach(self.pod, self.scenario.index)
         if self.workload.kind == "DaemonSet":
-            found = found._replace(usable=found.usable & self.daemon_nodes)
-        return self.scenario.reaches.setdefault(found, found)
+            reach = reach._replace(usable=reach.usable & self.daemon_nodes)
+        return self.scenario.reaches.setdefault(reach, reach)
 
     @cached_property
     def daemon_nodes(self) -> NodeSet:

@@ -104,9 +104,9 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
 def _bind_claims(pod: Pod, position: int, state: ClusterState) -> None:
     delayed = pod_claims(pod, state.storage).delayed
     named = tuple(c for c in delayed if (c.namespace, c.name) in state.storage.claims)
-    for _, found in choices(named, state, only(position)) if named else ():
-        if isinstance(found, Choice):
-            state.storage = _bound_storage(found, state.index.nodes[position], state.storage)
+    for _, choice in choices(named, state, only(position)) if named else ():
+        if isinstance(choice, Choice):
+            state.storage = _bound_storage(choice, state.index.nodes[position], state.storage)
 
 
 def _bound_storage(choice: Choice, node: Node, storage: Storage) -> Storage:
@@ -181,10 +181,10 @@ def settle(storage: Storage, contested: Collection[str] = ()) -> Storage:
     waiting = [(c, _class_name(c, storage)) for c in storage.claims.values() if _binds_at_once(c, storage)]
     counts = Counter(name for _, name in waiting)
     for claim, name in waiting:
-        found = candidates(claim, name, storage)
-        free = next(found, None)
+        volumes = candidates(claim, name, storage)
+        free = next(volumes, None)
         is_free = free is not None and not _is_reserved(free, claim)
-        if is_free and (counts[name] > 1 or name in contested or _may_be_elsewhere(free, found)):
+        if is_free and (counts[name] > 1 or name in contested or _may_be_elsewhere(free, volumes)):
             continue
         volume = free or _made_at_once(claim, storage)
         if volume is not None:

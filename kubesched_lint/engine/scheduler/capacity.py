@@ -38,14 +38,14 @@ def shortage(pod: Pod, index: NodeIndex, among: NodeSet) -> Shortage | None:
     """
     pod = with_enforced_constraints(pod)
     worst: tuple[int, bool] | None = None
-    found = ""
+    scarcest = ""
     for resource, amount in pod.requests.items():
         barred = among & index.short_of(resource, amount) if amount > 0 else 0
         if barred:
             rank = barred.bit_count(), bool(among & ~index.short_of(resource, 1))
             if worst is None or rank > worst:
-                worst, found = rank, resource
-    return _shortage_of(found, pod, index, among) if found else None
+                worst, scarcest = rank, resource
+    return _shortage_of(scarcest, pod, index, among) if scarcest else None
 
 
 def shortages(pod: Pod, index: NodeIndex, among: NodeSet) -> Iterator[Shortage]:
@@ -83,7 +83,7 @@ def copies(pod: Pod, state: ClusterState, among: NodeSet, most: int) -> Iterator
     left = [map(floordiv, map(free.__getitem__, at), repeat(amount)) for free, amount in limits]
     room: Iterator[int] = map(max, map(min, repeat(cap), repeat(cap), *left), repeat(0))
     if taken:
-        room = (0 if taken >> position & 1 else here for position, here in zip(at, room, strict=False))
+        room = (0 if taken >> position & 1 else free_copies for position, free_copies in zip(at, room, strict=False))
     return zip(at, room, strict=False)
 
 

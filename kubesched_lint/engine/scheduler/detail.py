@@ -137,9 +137,9 @@ class Details:
             return f"the node has no label {next(c.topology_key for c in self._hard if c.topology_key not in labels)}"
         self._spreads = self._spreads or [self._spread(c) for c in self._hard]
         for constraint, spread in zip(self._hard, self._spreads, strict=True):
-            here = spread.counts.get(labels[constraint.topology_key], 0)
-            if here + spread.itself - spread.least > constraint.max_skew:
-                return _skewed(constraint, spread, labels[constraint.topology_key], here)
+            count = spread.counts.get(labels[constraint.topology_key], 0)
+            if count + spread.itself - spread.least > constraint.max_skew:
+                return _skewed(constraint, spread, labels[constraint.topology_key], count)
         return ""
 
     def _spread(self, constraint: SpreadConstraint) -> _Spread:
@@ -195,20 +195,20 @@ class Details:
         value = self._state.index.nodes[position].labels.get(key)
         if value is None:
             return ""
-        found = self._standing.get((classes, key, value))
-        if found is None:
-            found = self._standing[classes, key, value] = self._listed(classes, key, value)
-        return found
+        holder = self._standing.get((classes, key, value))
+        if holder is None:
+            holder = self._standing[classes, key, value] = self._listed(classes, key, value)
+        return holder
 
     def _listed(self, classes: ClassSet, key: str, value: str) -> str:
         domain = self._state.index.with_label(key, value)
-        here = [c for c in self._state.classes.members(classes) if c.nodes & domain]
-        if not here:
+        conflicting = [c for c in self._state.classes.members(classes) if c.nodes & domain]
+        if not conflicting:
             return ""
-        count = sum(c.tally.total(domain) for c in here)
-        one = here[0].pod
-        labels = ",".join(f"{k}={v}" for k, v in one.labels.items() if not k.startswith(_ADDED))
-        return f"{f'{count} pods' if count > 1 else 'a pod'} like {one.namespace}/{{{labels}}} in {key}={value}"
+        count = sum(c.tally.total(domain) for c in conflicting)
+        example = conflicting[0].pod
+        labels = ",".join(f"{k}={v}" for k, v in example.labels.items() if not k.startswith(_ADDED))
+        return f"{f'{count} pods' if count > 1 else 'a pod'} like {example.namespace}/{{{labels}}} in {key}={value}"
 
 
 def _unlike(requirement: Requirement, labels: Labels) -> str:
@@ -218,9 +218,9 @@ def _unlike(requirement: Requirement, labels: Labels) -> str:
     return f"asks for {Selector((requirement,))}, the node {have}"
 
 
-def _skewed(constraint: SpreadConstraint, spread: _Spread, value: str, here: int) -> str:
+def _skewed(constraint: SpreadConstraint, spread: _Spread, value: str, count: int) -> str:
     key = constraint.topology_key
-    with_it = f"{key}={value} would hold {here + 1}" if spread.itself else f"{key}={value} holds {here}"
+    with_it = f"{key}={value} would hold {count + 1}" if spread.itself else f"{key}={value} holds {count}"
     if spread.emptiest is None:
         few = f"fewer than {constraint.min_domains} {domain_word(key, 2)}"
         return f"{with_it}, at most {constraint.max_skew} while there are {few}"

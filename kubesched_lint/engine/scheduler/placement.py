@@ -43,19 +43,19 @@ class Placer:
 
         If more nodes fit than the scheduler scores, any of them may be among the scored ones and win.
         """
-        found = diagnosis or self.diagnosis()
-        return found.feasible if is_sampled(found) else self._best(found.feasible)
+        diagnosed = diagnosis or self.diagnosis()
+        return diagnosed.feasible if is_sampled(diagnosed) else self._best(diagnosed.feasible)
 
     def choose(self, diagnosis: Diagnosis | None = None) -> int | None:
         """Return the position of one node, chosen at random as the scheduler does; None if no node fits.
 
         First a large enough sample from a random start, then one of the best nodes of the sample.
         """
-        found = diagnosis or self.diagnosis()
-        feasible = found.feasible
-        if is_sampled(found):
+        diagnosed = diagnosis or self.diagnosis()
+        feasible = diagnosed.feasible
+        if is_sampled(diagnosed):
             width = len(self.state.index)
-            most = _nodes_to_find_of(found)
+            most = _nodes_to_find_of(diagnosed)
             feasible = in_turn(feasible, self._random.randrange(width), most)
         best = self._best(feasible)
         return nth(best, self._random.randrange(best.bit_count())) if best else None

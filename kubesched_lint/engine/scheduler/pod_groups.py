@@ -91,10 +91,10 @@ class GroupCycle:
         if refusals:
             nothing = (None,) * len(pods)
             return [Attempt(False, nothing, (refusal,) * len(pods)) for refusal in refusals]
-        found = [list(_Courses(self, among, pods, len(members)).walk()) for among in placements]
-        if len(found) == 1:
-            return found[0]
-        return self._best(found, placements, pods, len(members))
+        per_placement = [list(_Courses(self, among, pods, len(members)).walk()) for among in placements]
+        if len(per_placement) == 1:
+            return per_placement[0]
+        return self._best(per_placement, placements, pods, len(members))
 
     def _placements(self, members: Sequence[BoundPod]) -> tuple[list[NodeSet], list[str]]:
         """Return the sets of nodes to try, one per domain; or the messages with which every pod may be refused."""
@@ -121,9 +121,9 @@ class GroupCycle:
             else:
                 seen.add(str(self._domain(pod)))
         yield from (
-            f"{_NO_DOMAIN}: more than 1 domain found for pod group: {one}, {other}"
-            for one in sorted(seen)
-            for other in sorted(seen - {one})
+            f"{_NO_DOMAIN}: more than 1 domain found for pod group: {domain}, {other}"
+            for domain in sorted(seen)
+            for other in sorted(seen - {domain})
         )
 
     def _domain(self, pod: BoundPod) -> str | None:
@@ -131,17 +131,21 @@ class GroupCycle:
         return index.nodes[index.positions[pod.node]].labels.get(self.group.topology_key)
 
     def _best(
-        self, found: Sequence[Sequence[Attempt]], placements: Sequence[NodeSet], pods: Sequence[Pod], members: int
+        self,
+        per_placement: Sequence[Sequence[Attempt]],
+        placements: Sequence[NodeSet],
+        pods: Sequence[Pod],
+        members: int,
     ) -> list[Attempt]:
         """Return the results that may win over those of the other placements; if all fail, any one is reported."""
         ranked = [
             [self._standing(attempt, among, pods, members) for attempt in attempts]
-            for among, attempts in zip(placements, found, strict=True)
+            for among, attempts in zip(placements, per_placement, strict=True)
         ]
         all_may_fail = all(None in standings for standings in ranked)
         return [
             attempt
-            for number, attempts in enumerate(found)
+            for number, attempts in enumerate(per_placement)
             for attempt, own in zip(attempts, ranked[number], strict=True)
             if (all_may_fail if own is None else may_win(own, _others(ranked, number)))
         ]
@@ -157,10 +161,10 @@ class GroupCycle:
 
     def placer(self, pod: Pod) -> Placer:
         number = self.number(pod)
-        found = self._placers.get(number)
-        if found is None:
-            found = self._placers[number] = Placer(pod, self._state, self._owners.get(pod))
-        return found
+        placer = self._placers.get(number)
+        if placer is None:
+            placer = self._placers[number] = Placer(pod, self._state, self._owners.get(pod))
+        return placer
 
     def number(self, pod: Pod) -> int:
         """Return the number of the pod's class: equal pods have equal numbers."""

@@ -143,20 +143,20 @@ def _dry_run(
         if len(candidates) >= wanted and any(not c.violations for c in candidates):
             break
         with state.undone():
-            found = _select_victims(pod, position, allowed, state)
-        if isinstance(found, Candidate):
-            candidates.append(found)
+            victims = _select_victims(pod, position, allowed, state)
+        if isinstance(victims, Candidate):
+            candidates.append(victims)
         else:
-            failures[position] = found
+            failures[position] = victims
     return candidates, failures
 
 
 def _with_lower_priority(pod: Pod, state: ClusterState) -> NodeSet:
     """Return the nodes with a pod of lower priority, the only ones where an eviction can help."""
-    found = EMPTY
+    nodes = EMPTY
     for known in state.classes.below(pod.priority or 0):
-        found |= known.nodes
-    return found
+        nodes |= known.nodes
+    return nodes
 
 
 def victims_on(
@@ -172,8 +172,8 @@ def victims_on(
     ``budgets`` have the numbers of pods that may be evicted.
     """
     with state.undone():
-        found = _select_victims(pod, position, budgets, state, ranked)
-    return found if isinstance(found, Candidate) else None
+        victims = _select_victims(pod, position, budgets, state, ranked)
+    return victims if isinstance(victims, Candidate) else None
 
 
 def cost(candidate: Candidate) -> tuple[int, int, int, int]:

@@ -156,18 +156,18 @@ def predict(pod: Pod, state: ClusterState, *, case: str = "", name: str = "") ->
     if attempt.waits_for:
         return Prediction(case, name)
     try:
-        found = _predict(pod, state, case, name)
+        prediction = _predict(pod, state, case, name)
     except UndecidedError as error:
         return Prediction(case, name, unknown=str(error))
-    if not found.feasible:
-        return found
+    if not prediction.feasible:
+        return prediction
     failure = binding_error(attempt)
     if failure:
-        return Prediction(case, name, message=failure, diagnosis=found.diagnosis, index=found.index)
-    at = {node: state.index.position(node) for node in found.feasible}
+        return Prediction(case, name, message=failure, diagnosis=prediction.diagnosis, index=prediction.index)
+    at = {node: state.index.position(node) for node in prediction.feasible}
     devices = state.devices or Devices()
     return replace(
-        found,
+        prediction,
         devices={node: allocations(attempt, position) for node, position in at.items()},
         evicting=tuple(node for node, position in at.items() if is_evicted(attempt, position, devices)),
     )
@@ -180,13 +180,13 @@ def _predict(pod: Pod, state: ClusterState, case: str, name: str) -> Prediction:
         feasible = tuple(state.index.names_of(diagnosis.feasible))
         if len(feasible) == 1:
             return Prediction(case, name, feasible=feasible, diagnosis=diagnosis, index=state.index)
-        found = score(pod, state, diagnosis.feasible)
+        scores = score(pod, state, diagnosis.feasible)
         return Prediction(
             case,
             name,
             feasible=feasible,
-            scores=found.by_plugin,
-            total=found.total,
+            scores=scores.by_plugin,
+            total=scores.total,
             diagnosis=diagnosis,
             index=state.index,
         )
@@ -244,9 +244,9 @@ def _namespaces(case: Case) -> Iterator[Namespace]:
     recordings depends on the labels written there, on either side of a term (docs/research/recordings.md counts them).
     """
     for value in case.get("namespaces", ()):
-        found = decode_namespace(value, "", None)
+        namespace = decode_namespace(value, "", None)
         stored = NAMESPACE_NAME in value["metadata"].get("labels", {})
-        yield found if stored else Namespace(found.name, {NAMESPACE_NAME: found.name})
+        yield namespace if stored else Namespace(namespace.name, {NAMESPACE_NAME: namespace.name})
 
 
 def _own_choice(prediction: Prediction) -> str | None:

@@ -103,9 +103,9 @@ def repelled(
     covered = {taint for taint in _all_covered(index, tolerations) if taint.effect in effects}
     for taint in covered:
         alone &= ~index.taints[taint]
-    found = reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
-    index.repelled[key] = found
-    return found
+    repelling = reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
+    index.repelled[key] = repelling
+    return repelling
 
 
 def taint_sets_in_the_way(
@@ -117,8 +117,8 @@ def taint_sets_in_the_way(
     """
     counts: Counter[tuple[Taint, ...]] = Counter()
     for taints, there in index.taints_on(nodes):
-        if found := tuple(taint for taint in taints if taint.effect in FILTERING and taint not in covered):
-            counts[found] += there
+        if blocking := tuple(taint for taint in taints if taint.effect in FILTERING and taint not in covered):
+            counts[blocking] += there
     return dict(counts.most_common())
 
 
@@ -137,8 +137,8 @@ def _all_covered(index: NodeIndex, tolerations: Iterable[Toleration]) -> Iterato
 
 def dedicated_to(index: NodeIndex, toleration: Toleration) -> NodeSet:
     """Return the nodes with a NoSchedule or NoExecute taint that this toleration covers."""
-    found = (taint for taint in _covered(index, toleration) if taint.effect in FILTERING)
-    return reduce(or_, (index.taints[taint] for taint in found), EMPTY)
+    covered = (taint for taint in _covered(index, toleration) if taint.effect in FILTERING)
+    return reduce(or_, (index.taints[taint] for taint in covered), EMPTY)
 
 
 def _covered(index: NodeIndex, toleration: Toleration) -> Iterator[Taint]:

@@ -30,10 +30,10 @@ def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) ->
 
 def hard_keyed_nodes(pod: Pod, index: NodeIndex) -> NodeSet:
     """Return the nodes with the keys of all hard constraints of a pod; each of many constraints asks for them."""
-    found = index.hard_keyed.get(Itself(pod.spread))
-    if found is None:
-        found = index.hard_keyed[Itself(pod.spread)] = labelled_nodes((c for c in pod.spread if c.is_hard), index)
-    return found
+    keyed = index.hard_keyed.get(Itself(pod.spread))
+    if keyed is None:
+        keyed = index.hard_keyed[Itself(pod.spread)] = labelled_nodes((c for c in pod.spread if c.is_hard), index)
+    return keyed
 
 
 def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> NodeSet:

@@ -27,10 +27,10 @@ def place_of(volume: PersistentVolume) -> str:
 def reach_of(pool: VolumePool, state: ClusterState) -> Reach:
     """Return the reach of a pool's volumes on the nodes of a state, which keeps it."""
     key = Reach, pool
-    found: Reach | None = state.offers.get(key)
-    if found is None:
-        found = state.offers[key] = Reach(pool, state.index)
-    return found
+    reach: Reach | None = state.offers.get(key)
+    if reach is None:
+        reach = state.offers[key] = Reach(pool, state.index)
+    return reach
 
 
 class Reach:
@@ -48,31 +48,31 @@ class Reach:
     @cached_property
     def _local(self) -> Mapping[int, VolumeSet]:
         """Position of a node → the volumes that it alone reaches."""
-        found: dict[int, VolumeSet] = {}
+        volumes_of_nodes: dict[int, VolumeSet] = {}
         for nodes, volumes in self._each:
             if nodes.bit_count() == 1:
-                found[lowest(nodes)] = found.get(lowest(nodes), EMPTY) | volumes
-        return found
+                volumes_of_nodes[lowest(nodes)] = volumes_of_nodes.get(lowest(nodes), EMPTY) | volumes
+        return volumes_of_nodes
 
     @cached_property
     def _shared(self) -> Sequence[tuple[NodeSet, VolumeSet]]:
-        return [one for one in self._each if one[0].bit_count() > 1]
+        return [reached for reached in self._each if reached[0].bit_count() > 1]
 
     def of(self, position: int) -> VolumeSet:
         """Return the volumes that a node reaches."""
-        found = self._at.get(position)
-        if found is None:
-            found = self._local.get(position, EMPTY)
+        own_and_shared = self._at.get(position)
+        if own_and_shared is None:
+            own_and_shared = self._local.get(position, EMPTY)
             for nodes, volumes in self._shared:
                 if nodes >> position & 1:
-                    found |= volumes
-            self._at[position] = found
-        return found
+                    own_and_shared |= volumes
+            self._at[position] = own_and_shared
+        return own_and_shared
 
     def nodes(self, volumes: VolumeSet) -> NodeSet:
         """Return the nodes that reach one of these volumes."""
-        found = EMPTY
+        reaching = EMPTY
         for nodes, alike in self._each:
             if alike & volumes:
-                found |= nodes
-        return found
+                reaching |= nodes
+        return reaching

@@ -28,14 +28,16 @@ LACKING = "a proof that no other trace of the default scheduler ends badly"
 
 def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
     """Return the rows with open cells decided by scores, as far as the remaining work allows."""
-    found, known = list(rows), _Known({}, {})
+    decided, known = list(rows), _Known({}, {})
     try:
         with work.within(work.share(0, 4 / 3)):
             for i, row in enumerate(rows):
-                found[i] = replace(row, cells=tuple(_by_scores(cell, row.number, matrix, known) for cell in row.cells))
+                decided[i] = replace(
+                    row, cells=tuple(_by_scores(cell, row.number, matrix, known) for cell in row.cells)
+                )
     except work.OutOfWorkError:
         pass  # the other cells stay as they are
-    return tuple(found)
+    return tuple(decided)
 
 
 class _Known(NamedTuple):
@@ -96,8 +98,8 @@ def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
     def is_sought(end: FinalState) -> bool:
         return verdict_of(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
 
-    found = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
-    return next(filter(None, found), ())
+    bad_ends = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
+    return next(filter(None, bad_ends), ())
 
 
 def _waiting(end: FinalState) -> Iterator[ObjectRef]:

@@ -40,9 +40,12 @@ def with_gangs(rows: Iterable[Row], simulated: SimulatedSet, scenario: Scenario)
     system that surely does not fit, pods do not deploy one by one either: what becomes of it is not known.
     """
     foreign = {
-        it.workload.ref: answer for answer in answers(scenario) if _is_refused(answer) for it in answer.gang.members
+        member.workload.ref: answer
+        for answer in answers(scenario)
+        if _is_refused(answer)
+        for member in answer.gang.members
     }
-    known = {it.workload.ref: answer for answer in _answers(scenario) for it in answer.gang.members}
+    known = {member.workload.ref: answer for answer in _answers(scenario) for member in answer.gang.members}
     for row in rows:
         workload = simulated.workloads[row.number]
         answer = known.get(workload.ref)
@@ -121,8 +124,8 @@ def _made(cell: Cell, verdict: str, bound: Range, why: str) -> Cell:
 def _too_few(answer: Answer) -> Witness:
     if not answer.most:
         return Witness(0, False, ("none of its pods finds a node",))
-    found = f"at most {answer.most} of its {answer.gang.pods} pods find a node"
-    return Witness(0, False, (found, f"none is bound; those with a node say: {SHORT}"))
+    fitting = f"at most {answer.most} of its {answer.gang.pods} pods find a node"
+    return Witness(0, False, (fitting, f"none is bound; those with a node say: {SHORT}"))
 
 
 def _placed(answer: Answer, wanted: int) -> Witness:
@@ -131,5 +134,5 @@ def _placed(answer: Answer, wanted: int) -> Witness:
 
 def _is_alone(answer: Answer, scenario: Scenario) -> bool:
     """Whether no other workload of the set competes with the gang."""
-    members = {it.workload.ref for it in answer.gang.members}
+    members = {member.workload.ref for member in answer.gang.members}
     return all(workload.ref in members for workload in scenario.as_created)

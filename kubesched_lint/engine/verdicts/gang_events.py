@@ -44,14 +44,14 @@ def gang_lacks(
     """
     numbers = {w.ref: i for i, w in enumerate(simulated.workloads)}
     cells = {row.number: {cell.event: cell for cell in row.cells} for row in rows}
-    found: dict[int, tuple[Lack, ...]] = {}
+    lacks: dict[int, tuple[Lack, ...]] = {}
     facts = _Facts(simulated, scenario)
     for gang in gangs_of(scenario):
         if not gang.is_foreign:
-            followed = [numbers[it.workload.ref] for it in gang.members if it.workload.ref in numbers]
+            followed = [numbers[member.workload.ref] for member in gang.members if member.workload.ref in numbers]
             known = _Group(gang, followed, cells, deployed, facts)
-            found |= {number: tuple(known.lacks(number)) for number in known.numbers}
-    return found
+            lacks |= {number: tuple(known.lacks(number)) for number in known.numbers}
+    return lacks
 
 
 class _Facts:
@@ -70,7 +70,7 @@ class _Facts:
     def fits(self, gang: Gang) -> bool:
         """Whether all pods of a gang that is the whole set are bound in every order."""
         answer = self._answers[gang]
-        members = {it.workload.ref for it in gang.members}
+        members = {member.workload.ref for member in gang.members}
         is_whole = answer.verdict == CERTAIN and gang.needed == gang.pods
         return is_whole and all(workload.ref in members for workload in self.simulated.workloads)
 
@@ -143,8 +143,8 @@ class _Group(Struct, frozen=True):
         return all(c is not None and c.verdict == FINE and c.proven and c.bound.least >= c.wanted for c in cells)
 
     def _cell(self, event: str, number: int) -> Cell | None:
-        found = self.rows.get(number, {}).get(event)
-        return self.deployed(number) if found is None and event == "deploy" else found
+        cell = self.rows.get(number, {}).get(event)
+        return self.deployed(number) if cell is None and event == "deploy" else cell
 
     def _floor(self, event: str) -> int:
         """Return the number of its pods that have nodes at any time of an event."""

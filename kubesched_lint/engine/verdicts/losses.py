@@ -132,10 +132,12 @@ def _badness(cell: Cell) -> tuple[int, bool, int]:
     return _RANKS[cell.verdict], cell.verdict == BAD and cell.proven, -cell.bound.least
 
 
-def _together(one: Range, other: Range) -> Range:
-    if one == other:
-        return one
-    return Range(min(one.least, other.least), max(one.most, other.most), one.by if one.by == other.by else "bound")
+def _together(wanted: Range, other: Range) -> Range:
+    if wanted == other:
+        return wanted
+    return Range(
+        min(wanted.least, other.least), max(wanted.most, other.most), wanted.by if wanted.by == other.by else "bound"
+    )
 
 
 def _told(cell: Cell, member: SimulatedMember) -> Cell:

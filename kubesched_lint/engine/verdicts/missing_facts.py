@@ -57,10 +57,10 @@ def lacks_of(it: Member, *, nowhere: bool = False) -> tuple[Lack, ...]:
         return (Lack("the nodes: the snapshot holds none, because they were not captured", True, narrows=False),)
     admission = it.scenario.admission
     closed = nowhere and (admission.tells_of_class(it.pod) or fits_nowhere(it))
-    found = [Lack(premise, False, narrows=closed) for premise in admission.decision(it.workload).assumed]
+    lacks = [Lack(premise, False, narrows=closed) for premise in admission.decision(it.workload).assumed]
     missing = [*_of_storage(it), *(_of_gaps(it) if it.scenario.cluster.origin == "snapshot" else ())]
-    found += [replace(lack, narrows=True) if nowhere and not lack.events else lack for lack in missing]
-    return (*unmodelled(it), *found)
+    lacks += [replace(lack, narrows=True) if nowhere and not lack.events else lack for lack in missing]
+    return (*unmodelled(it), *lacks)
 
 
 def fits_nowhere(it: Member) -> bool:
@@ -186,14 +186,14 @@ def in_one_line(scenario: Scenario) -> Iterator[str]:
         if w.pod.priority_class or w.pod.runtime_class or _mounts(scenario.member(w))
     ]
     if scenario.cluster.origin == "snapshot":
-        found = dict.fromkeys(what for w in asking for what in scenario.admission.decision(w).unknown)
+        facts = dict.fromkeys(what for w in asking for what in scenario.admission.decision(w).unknown)
         status = "unknown, so there is no verdict on whether pods are created"
     else:
-        found = dict.fromkeys(lack.text for w in asking for lack in lacks_of(scenario.member(w)) if not lack.unknown)
+        facts = dict.fromkeys(lack.text for w in asking for lack in lacks_of(scenario.member(w)) if not lack.unknown)
         status = "assumed, because the cluster file does not say"
-    if found:
-        more = and_more(len(found) - SHOWN)
-        yield f"{status}: {'; '.join(list(found)[:SHOWN])}{more and ';'}{more}"
+    if facts:
+        more = and_more(len(facts) - SHOWN)
+        yield f"{status}: {'; '.join(list(facts)[:SHOWN])}{more and ';'}{more}"
 
 
 def _of_storage(it: Member) -> Iterator[Lack]:

@@ -205,11 +205,11 @@ class Refuter:
         sized = workload if of_daemons else replace(workload, replicas=scenario.member(workload).replicas)
         # The admission names the quotas that count a pod, so these must be its own.
         objects = replace(lasting_state(scenario).objects, quotas=scenario.admission.objects.quotas)
-        found = SimulatedSet(
+        alone = SimulatedSet(
             scenario.index.nodes, objects, (sized,), kubernetes_version=scenario.premises.kubernetes_version
         )
-        found.__dict__["admission"] = scenario.admission  # webhooks and schedulers add to its pods what they add there
-        return found
+        alone.__dict__["admission"] = scenario.admission  # webhooks and schedulers add to its pods what they add there
+        return alone
 
     # --- runs -------------------------------------------------------------------------------------------------------
 
@@ -219,14 +219,14 @@ class Refuter:
 
         If it has others, pods with affinity may wait for pods that no run creates, so they are left out.
         """
-        members, found, pods = [w for w in self._scenario.as_deployed if not w.suspended], list[Workload](), 0
+        members, followed, pods = [w for w in self._scenario.as_deployed if not w.suspended], list[Workload](), 0
         for workload in members:
             if self._is_followed(workload):
-                found.append(workload)
+                followed.append(workload)
                 pods += pods_wanted(self._scenario.member(workload))
                 if pods > MOST_DECISIONS:
                     return ()
-        return found if len(found) == len(members) else [w for w in found if not w.pod.required_affinity]
+        return followed if len(followed) == len(members) else [w for w in followed if not w.pod.required_affinity]
 
     def _is_followed(self, workload: Workload) -> bool:
         if workload not in self._followed:

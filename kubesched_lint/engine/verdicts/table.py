@@ -92,13 +92,13 @@ class Table:
 
         A gang's cell is what is left, also where the cell of single pods proves nothing.
         """
-        found = self.matrix.proven_bad(event, number)
-        if found is None and self.simulated.workloads[number].pod.group and gangs_of(self._scenario):
-            found = self.matrix.cell(event, number)
-        if found is None:
+        cell = self.matrix.proven_bad(event, number)
+        if cell is None and self.simulated.workloads[number].pod.group and gangs_of(self._scenario):
+            cell = self.matrix.cell(event, number)
+        if cell is None:
             return None
-        rows = self._with_cards(self._left_of([Row(number, (found,))]))
-        return found, placed(rows[0].cells[0], self._scenario)
+        rows = self._with_cards(self._left_of([Row(number, (cell,))]))
+        return cell, placed(rows[0].cells[0], self._scenario)
 
     def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:
         def told() -> Iterator[str]:

@@ -97,8 +97,8 @@ class Answers(Struct, Generic[T], frozen=True):
         """
 
         def judge(answer: T, scenario: Scenario, again: Sequence[T | None]) -> T:
-            found = self.confirmed(answer, again) if again else None
-            return self.lowered(answer, premise(answer, scenario)) if found is None else found
+            confirmed = self.confirmed(answer, again) if again else None
+            return self.lowered(answer, premise(answer, scenario)) if confirmed is None else confirmed
 
         return WhatIf(name, concerns, judge, scenarios)
 
@@ -130,10 +130,10 @@ class Answers(Struct, Generic[T], frozen=True):
             return _EXPECTED.first_of(self.counted(answer, scenario)) if is_proof(answer, scenario) else None
 
         def premise(answer: T, scenario: Scenario) -> str:
-            found = expected(answer, scenario)
-            assert found is not None
-            whose = f"those of {first_few(found.others)}" if found.others else "those that run"
-            return f"its pods get {first_few(found.doubtful)}, as {whose} have"
+            mutation = expected(answer, scenario)
+            assert mutation is not None
+            whose = f"those of {first_few(mutation.others)}" if mutation.others else "those that run"
+            return f"its pods get {first_few(mutation.doubtful)}, as {whose} have"
 
         return self.unless(
             "webhooks left new pods alone",
@@ -159,12 +159,12 @@ class Answers(Struct, Generic[T], frozen=True):
 # --- cells ------------------------------------------------------------------------------------------------------------
 
 
-def of_cluster(cluster: Cluster, it: Member) -> tuple[WhatIf[Cell], ...]:
+def of_cluster(cluster: Cluster, member: Member) -> tuple[WhatIf[Cell], ...]:
     """Return the tests for facts of the cluster, given with its transient states of today.
 
-    ``it`` is the workload in the scenario with all nodes that may come.
+    ``member`` is the workload in the scenario with all nodes that may come.
     """
-    return (*_of_its_node(it), *_of_running_pods(it), *_of_objects(it), *_of_more_nodes(cluster, it))
+    return (*_of_its_node(member), *_of_running_pods(member), *_of_objects(member), *_of_more_nodes(cluster, member))
 
 
 def _of_cells(it: Member) -> Answers[Cell]:
@@ -265,15 +265,15 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
     )
 
 
-def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
+def _of_more_nodes(cluster: Cluster, member: Member) -> Iterator[WhatIf[Cell]]:
     over = f"today's transient states are over: {first_few(list(map(str, cluster.transient_states)))}"
 
     def has_transient(cell: Cell, scenario: Scenario) -> bool:
-        lasts = it.scenario.cluster is not None and it.scenario.cluster.transient_states
+        lasts = member.scenario.cluster is not None and member.scenario.cluster.transient_states
         return bool(cluster.transient_states) and not lasts and cell.verdict != NONE
 
     def is_never_helped(cell: Cell, scenario: Scenario) -> bool:
-        return (bool(scenario.pools) or scenario.is_elastic) and _runs_nowhere(cell, it)
+        return (bool(scenario.pools) or scenario.is_elastic) and _runs_nowhere(cell, member)
 
     def may_be_helped(cell: Cell, scenario: Scenario) -> bool:
         return bool(scenario.pools) and nodes_may_help(cell)
@@ -282,10 +282,12 @@ def _of_more_nodes(cluster: Cluster, it: Member) -> Iterator[WhatIf[Cell]]:
         return cell.verdict == BAD and scenario.is_elastic and not scenario.pools and nodes_may_help(cell)
 
     def nodes_may_help(cell: Cell) -> bool:
-        return not (_runs_nowhere(cell, it) or _is_by_quota(cell) or (cell.verdict == BAD and _lacks_object(it)))
+        return not (
+            _runs_nowhere(cell, member) or _is_by_quota(cell) or (cell.verdict == BAD and _lacks_object(member))
+        )
 
     def on_any_number(cell: Cell, scenario: Scenario, again: object) -> Cell:
-        return _assuming(cell, node_premise(it.scenario))
+        return _assuming(cell, node_premise(member.scenario))
 
     yield WhatIf("any number of nodes came", is_never_helped, on_any_number)
     yield WhatIf("the pools added nodes meanwhile", may_be_helped, _with_more, _with_spares)
@@ -333,8 +335,8 @@ def _has_run(it: Member) -> bool:
 def _is_drawn_to_others(it: Member) -> bool:
     """Whether its affinity or its spread counts running pods that are no workload's of the set."""
     selectors = [c.selector for c in it.pod.spread if c.is_hard and c.selector is not None]
-    here = (bound.pod for bound in it.scenario.other_pods if bound.namespace == it.workload.namespace)
-    if selectors and any(selector.matches(pod.labels) for pod in here for selector in selectors):
+    pods_nearby = (bound.pod for bound in it.scenario.other_pods if bound.namespace == it.workload.namespace)
+    if selectors and any(selector.matches(pod.labels) for pod in pods_nearby for selector in selectors):
         return True
     namespaces, own = it.scenario.namespaces, it.workload.namespace
     return any(
@@ -346,8 +348,8 @@ def _is_drawn_to_others(it: Member) -> bool:
 
 def _expected(it: Member) -> Mutation | None:
     """Return what webhooks change in the pods of a workload, if something of it is not certain."""
-    found = it.scenario.mutation_of(it.workload)
-    return found if found is not None and found.doubtful else None
+    mutation = it.scenario.mutation_of(it.workload)
+    return mutation if mutation is not None and mutation.doubtful else None
 
 
 _DRAWN_TO_OTHERS = Fact(_is_drawn_to_others)
@@ -379,13 +381,13 @@ def _lacks_object(it: Member) -> bool:
     return is_refused or (not it.running_pods and waits_for_claim(it))
 
 
-def _runs_nowhere(cell: Cell, it: Member) -> bool:
+def _runs_nowhere(cell: Cell, member: Member) -> bool:
     """Return whether the deploy is proven to bind no new pod, on today's nodes and on any that may come."""
     if cell.event != "deploy" or cell.verdict != BAD or not cell.proven:
         return False
-    if it.workload.kind == "DaemonSet" or it.pod.node_name or it.scenario.is_elastic:
+    if member.workload.kind == "DaemonSet" or member.pod.node_name or member.scenario.is_elastic:
         return False
-    return not it.usable
+    return not member.usable
 
 
 def _with_groups(cell: Cell, scenario: Scenario) -> Sequence[Scenario]:
@@ -485,7 +487,9 @@ class MissingFacts:
         own = lacks = self._lacks
         if gangs_of(self._scenario):
             own = _with_gangs(self._lacks, rows, self._matrix, simulated, self._scenario)
-            lacks = {i: found if any(lack.events for lack in own[i]) else own[i] for i, found in self._lacks.items()}
+            lacks = {
+                i: own_lacks if any(lack.events for lack in own[i]) else own[i] for i, own_lacks in self._lacks.items()
+            }
 
         def of(number: int) -> Sequence[WhatIf[Cell]]:
             decision = simulated.decisions.get(number)
@@ -505,10 +509,10 @@ class MissingFacts:
         assert self._scenario.cluster is not None
         if self._scenario.cluster_has("Pod") or self._nowhere[number]:
             return lambda cell: True
-        it = self._scenario.member(self._written[self._simulated.workloads[number].ref])
-        if it.workload in blocked_affinities(self._scenario):
+        member = self._scenario.member(self._written[self._simulated.workloads[number].ref])
+        if member.workload in blocked_affinities(self._scenario):
             return lambda cell: False
-        waits = bool(with_enforced_constraints(it.pod).required_affinity) and not answers_itself(it)
+        waits = bool(with_enforced_constraints(member.pod).required_affinity) and not answers_itself(member)
         return lambda cell: not (waits and self._simulated.deletes(cell.event) and MORE_PODS in cell.rests_on)
 
     @cached_property
@@ -552,7 +556,8 @@ def _with_gangs(
     """Return the lacks of each workload; of its gang only what ``gang_events`` leaves unknown, by event."""
     left = gang_lacks(rows, lambda number: matrix.cell("deploy", number), simulated, scenario)
     return {
-        i: (*_without_fate(found, simulated.member(i)), *left[i]) if i in left else found for i, found in lacks.items()
+        i: (*_without_fate(own_lacks, simulated.member(i)), *left[i]) if i in left else own_lacks
+        for i, own_lacks in lacks.items()
     }
 
 
@@ -566,16 +571,16 @@ def _of_neighbours(
 ) -> tuple[str, ...]:
     """Return assumptions about other workloads with missing facts that can change where this one's pods fit."""
     shared = {lack.text for lack in lacks[member.number]}
-    found: list[str] = []
+    assumptions: list[str] = []
     for other in lacking:
-        if len(found) == SHOWN:
+        if len(assumptions) == SHOWN:
             break
         beside = member.set.member(other)
         texts = [lack.text for lack in lacks[other] if lack.text not in shared and not lack.events]
         own = [*_untold(beside), *(texts if beside.most_wished else ())]
         if own and other != member.number:
-            found.append(f"the model is right about {beside.workload}, although this is not known: {own[0]}")
-    return tuple(found)
+            assumptions.append(f"the model is right about {beside.workload}, although this is not known: {own[0]}")
+    return tuple(assumptions)
 
 
 def _untold(member: SimulatedMember) -> Sequence[str]:

@@ -49,9 +49,9 @@ def place_rest(it: Member, state: ClusterState, turn: Turn, seed: int) -> Beside
     ours = Queued(it.workload, it.pod, None, 1)
     placing = Placing([*before, ours, *after], state, seed=seed)
     others = [*before, *after]
-    for one in others:
-        one.name = f"{one.workload.name}-…"
-    wanted = sum(one.left for one in others)
+    for queued in others:
+        queued.name = f"{queued.workload.name}-…"
+    wanted = sum(rival.left for rival in others)
     done = cut = False
 
     def step(number: int) -> Sequence[int] | None:
@@ -69,10 +69,10 @@ def place_rest(it: Member, state: ClusterState, turn: Turn, seed: int) -> Beside
     except work.OutOfWorkError:
         turn()
         cut = True
-    left = sum(one.left for one in others)
+    left = sum(rival.left for rival in others)
     waiting = [placing.queue[number] for number in sorted(placing.tried) if placing.queue[number].left]
-    count = sum(one.left for one in waiting)
-    whose = tuple(dict.fromkeys(one.workload.ref for one in waiting))
+    count = sum(rival.left for rival in waiting)
+    whose = tuple(dict.fromkeys(rival.workload.ref for rival in waiting))
     return Beside(wanted - left, count, whose, left - count, cut)
 
 
@@ -82,8 +82,8 @@ def _around(subject: ObjectRef, scenario: Scenario) -> tuple[list[Queued], list[
     place = names.index(subject) if subject in names else len(names)
     before, after = scenario.as_created[:place], scenario.as_created[place + 1 :]
     return (
-        [one for workload in before for one in _missing(scenario.member(workload))],
-        [one for workload in after for one in _missing(scenario.member(workload))],
+        [queued for workload in before for queued in _missing(scenario.member(workload))],
+        [queued for workload in after for queued in _missing(scenario.member(workload))],
     )
 
 
@@ -93,11 +93,11 @@ def _missing(it: Member) -> Iterator[Queued]:
         return
     running = [bound for bound in it.running_pods if not bound.terminating]
     covered, enough = {bound.node for bound in running}, len(running)
-    for one in queued_pods(it):
+    for queued in queued_pods(it):
         if it.workload.kind == "DaemonSet":
-            if pinned_to(one.pod) not in covered:
-                yield one
+            if pinned_to(queued.pod) not in covered:
+                yield queued
         else:
-            one.left, enough = max(0, one.left - enough), max(0, enough - one.left)
-            if one.left:
-                yield one
+            queued.left, enough = max(0, queued.left - enough), max(0, enough - queued.left)
+            if queued.left:
+                yield queued

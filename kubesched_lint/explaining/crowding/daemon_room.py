@@ -38,13 +38,13 @@ def locked_out(it: Member, daemon: Member) -> LockedOut | None:
 
     A node where each step passes the filters is preferred. Where the pod does not fit even alone is another hazard.
     """
-    found = None
+    locked = None
     for position in positions(_doubtful(it, daemon)):
         real = _on(position, it, daemon, forced=False)
         if real is not None:
             return real
-        found = found or _on(position, it, daemon, forced=True)
-    return found
+        locked = locked or _on(position, it, daemon, forced=True)
+    return locked
 
 
 def _doubtful(it: Member, daemon: Member) -> NodeSet:
@@ -77,21 +77,21 @@ def _known(scenario: Scenario) -> dict[Member, NodeSet]:
     return {}
 
 
-def _on(position: int, it: Member, daemon: Member, *, forced: bool) -> LockedOut | None:
-    state, pod, here = lasting_state(it.scenario), it.pod, only(position)
+def _on(position: int, member: Member, daemon: Member, *, forced: bool) -> LockedOut | None:
+    state, pod, node = lasting_state(member.scenario), member.pod, only(position)
     with state.undone():
-        ((_, most),) = copies(pod, state, here, it.replicas)
+        ((_, most),) = copies(pod, state, node, member.replicas)
         ours = Copies(pod, None, most)
         if forced:
             state.place_many(pod, {position: most})
             ours.left = 0
         else:
-            Placing([ours], state, choose=lowest, among=here).run()
+            Placing([ours], state, choose=lowest, among=node).run()
         diagnosis = diagnose(daemon.pod, state)
-        if diagnosis.feasible & here:
+        if diagnosis.feasible & node:
             return None
         reasons = tuple(r.reason for r in diagnosis.reasons(position))
-        return LockedOut(it.scenario.index.names[position], most - ours.left, reasons, reachable=not forced)
+        return LockedOut(member.scenario.index.names[position], most - ours.left, reasons, reachable=not forced)
 
 
 def too_small(it: Member, daemon: Member) -> str:

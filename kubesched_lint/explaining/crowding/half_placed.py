@@ -33,10 +33,10 @@ def half_placed(scenario: Scenario) -> Iterator[HalfPlaced]:
     state = at_rest(scenario).state
     asked = [(group, pods) for group in loose_groups(scenario) if (pods := _pods(group, scenario))][:MOST_ROUNDS]
     alone = [(group, pods) for group, pods in asked if _fit(pods, state)]
-    for (one, ours), (other, theirs) in combinations(alone, 2):
-        found = _in_turns((one, other), (ours, theirs), state)
-        if found is not None:
-            yield found
+    for (group, ours), (other, theirs) in combinations(alone, 2):
+        pair = _in_turns((group, other), (ours, theirs), state)
+        if pair is not None:
+            yield pair
 
 
 _Pods = Sequence[tuple[Workload, Pod]]
@@ -44,16 +44,18 @@ _Pods = Sequence[tuple[Workload, Pod]]
 
 def _pods(group: Gang, scenario: Scenario) -> _Pods:
     """The pods of a group, one for each replica; none if some are not followed here."""
-    found: list[tuple[Workload, Pod]] = []
-    for it in group.members:
-        pod = scheduled_pod(it)
-        followed = pod is not None and it.is_created and not it.running_pods and not it.workload.claim_templates
-        if pod is None or not followed or it.workload.kind in ("DaemonSet", "CronJob"):
+    pods_of_group: list[tuple[Workload, Pod]] = []
+    for member in group.members:
+        pod = scheduled_pod(member)
+        followed = (
+            pod is not None and member.is_created and not member.running_pods and not member.workload.claim_templates
+        )
+        if pod is None or not followed or member.workload.kind in ("DaemonSet", "CronJob"):
             return []
-        if it.usable & scenario.index.unknown_resources:
+        if member.usable & scenario.index.unknown_resources:
             return []
-        found += [(it.workload, pod)] * it.replicas
-    return found if 1 < len(found) <= MOST_PODS else []
+        pods_of_group += [(member.workload, pod)] * member.replicas
+    return pods_of_group if 1 < len(pods_of_group) <= MOST_PODS else []
 
 
 def _queued(pods: _Pods) -> list[Queued]:
@@ -63,16 +65,16 @@ def _queued(pods: _Pods) -> list[Queued]:
 def _fit(pods: _Pods, state: ClusterState) -> bool:
     """Whether all pods find a node if no others come."""
     with state.undone():
-        return not any(one.left for one in Placing(_queued(pods), state).run().queue)
+        return not any(queued.left for queued in Placing(_queued(pods), state).run().queue)
 
 
 def _in_turns(groups: tuple[Gang, Gang], pods: tuple[_Pods, _Pods], state: ClusterState) -> HalfPlaced | None:
     """Return how both groups end if their pods take turns; None if one of them is placed whole, or not at all."""
     with state.undone():
         queues = tuple(map(_queued, pods))
-        turns = [one for one in chain.from_iterable(zip_longest(*queues)) if one is not None]
+        turns = [copies for copies in chain.from_iterable(zip_longest(*queues)) if copies is not None]
         placing = Placing(turns, state).run()
-        counts = [sum(not one.left for one in own) for own in queues]
+        counts = [sum(not copies.left for copies in own) for own in queues]
         if any(not 0 < count < len(own) for count, own in zip(counts, queues, strict=True)):
             return None
         first, second = (placing.message(turns.index(own[-1])) for own in queues)

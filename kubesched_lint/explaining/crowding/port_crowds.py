@@ -28,11 +28,11 @@ def crowds_of(scenario: Scenario) -> Mapping[Workload, Sequence[PortConflict]]:
         ordered = sorted((w for w in _without_alternatives(users) if w in rank), key=lambda w: rank[w])
         for crowd in crowds(_users(scenario, key, ordered) if len(ordered) > 1 else ()):
             distinct.setdefault(frozenset(user.workload for user in crowd.users), crowd)
-    found: dict[Workload, list[PortConflict]] = {}
+    crowds_by_reporter: dict[Workload, list[PortConflict]] = {}
     for crowd in distinct.values():
         assert crowd.reporter is not None
-        found.setdefault(crowd.reporter.workload, []).append(crowd)
-    return found
+        crowds_by_reporter.setdefault(crowd.reporter.workload, []).append(crowd)
+    return crowds_by_reporter
 
 
 def _without_alternatives(users: Iterable[Workload]) -> Iterator[Workload]:

@@ -25,29 +25,29 @@ Key = tuple[str, int]
 
 def by_key(ports: Iterable[HostPort]) -> Mapping[Key, Sequence[HostPort]]:
     """Return ports by what they share if they conflict."""
-    found: dict[Key, list[HostPort]] = {}
+    ports_by_key: dict[Key, list[HostPort]] = {}
     for port in ports:
-        found.setdefault((port.protocol, port.port), []).append(port)
-    return found
+        ports_by_key.setdefault((port.protocol, port.port), []).append(port)
+    return ports_by_key
 
 
-def _clash(one: Mapping[Key, Sequence[HostPort]], other: Pod) -> bool:
+def _clash(ports_of_key: Mapping[Key, Sequence[HostPort]], other: Pod) -> bool:
     """Return whether ports of two pods conflict (``nodeports``: same address, or one is for every address)."""
     return any(
         mine.host_ip == theirs.host_ip or ALL in (mine.host_ip, theirs.host_ip)
         for theirs in other.host_ports
-        for mine in one.get((theirs.protocol, theirs.port), ())
+        for mine in ports_of_key.get((theirs.protocol, theirs.port), ())
     )
 
 
 @once_per_scenario
 def host_port_users(scenario: Scenario) -> Mapping[Key, tuple[Workload, ...]]:
     """(protocol, port) → workloads whose pods take it on their node."""
-    found: dict[Key, list[Workload]] = {}
+    users_of_ports: dict[Key, list[Workload]] = {}
     for workload in scenario.manifests.workloads:
         for key in ports_of(scenario)[workload]:
-            found.setdefault(key, []).append(workload)
-    return {key: tuple(users) for key, users in found.items()}
+            users_of_ports.setdefault(key, []).append(workload)
+    return {key: tuple(users) for key, users in users_of_ports.items()}
 
 
 @once_per_scenario
@@ -130,20 +130,20 @@ def _crowds_at(users: Iterable[PortUser]) -> Sequence[PortConflict]:
     A crowd is a chain of pairs with too few nodes. Then the whole crowd has too few: the user that a pair adds fits its
     own nodes, so it brings fewer nodes than pods.
     """
-    found: list[PortConflict] = []
+    port_crowds: list[PortConflict] = []
     alone: dict[NodeSet, list[PortUser]] = {}  # each list by the number of pods
     for user in users:
-        work.spend(sum(len(crowd.most) for crowd in found) + len(alone) // 4)
-        near = [crowd for crowd in found if crowd.has_no_room_for(user)]
+        work.spend(sum(len(crowd.most) for crowd in port_crowds) + len(alone) // 4)
+        near = [crowd for crowd in port_crowds if crowd.has_no_room_for(user)]
         for nodes, others in alone.items():
             while others and others[-1].pods + user.pods > (nodes | user.nodes).bit_count():
                 near.append(PortConflict(others.pop(), user))
         if near:
             near[0].add((*chain.from_iterable(crowd.users for crowd in near[1:]), user))
-            found = [crowd for crowd in found if crowd not in near] + near[:1]
+            port_crowds = [crowd for crowd in port_crowds if crowd not in near] + near[:1]
         else:
-            insort(alone.setdefault(user.nodes, []), user, key=lambda one: one.pods)
-    return found
+            insort(alone.setdefault(user.nodes, []), user, key=lambda neighbour: neighbour.pods)
+    return port_crowds
 
 
 def _largest(crowds: Iterable[PortConflict]) -> Iterator[PortConflict]:

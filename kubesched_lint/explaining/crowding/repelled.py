@@ -31,7 +31,9 @@ def conflicts(it: Member, term: PodAffinityTerm) -> Sequence[Conflict]:
         return ()
     selected = it.scenario.selection.selected_by(term, it.workload.namespace)
     others = (w for w in selected if w is not it.workload and w.stays and it.surely_selects(term, w))
-    return [found for w in others if (found := _conflict(it.workload, w, term.topology_key, it.scenario)) is not None]
+    return [
+        conflict for w in others if (conflict := _conflict(it.workload, w, term.topology_key, it.scenario)) is not None
+    ]
 
 
 def _may_conflict(it: Member, key: str) -> bool:
@@ -47,7 +49,7 @@ def _fewest_domains(scenario: Scenario, key: str) -> float:
     if key not in known:
         members = (scenario.member(workload) for workload in scenario.manifests.workloads)
         domains = (bounding_domains(member, key) for member in members if member.replicas)
-        known[key] = min((len(found) for found in domains if found is not None), default=inf)
+        known[key] = min((len(bounding) for bounding in domains if bounding is not None), default=inf)
     return known[key]
 
 

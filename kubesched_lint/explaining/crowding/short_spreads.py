@@ -27,20 +27,20 @@ class ShortSpread(NamedTuple):
 
     def hazard(self, at: Path, because: str, variant: str = "default", **values: object) -> Hazard:
         """Return the hazard; it weighs less if the bound does not hold where the set preempts running pods."""
-        it, constraint, room = self.it, self.constraint, self.room
-        surely = spread_room(it, constraint, beside=staying_beside_set(it.scenario))
-        pending = {"pending": it.replicas - room.total, "replicas": it.replicas}
+        member, constraint, room = self.it, self.constraint, self.room
+        surely = spread_room(member, constraint, beside=staying_beside_set(member.scenario))
+        pending = {"pending": member.replicas - room.total, "replicas": member.replicas}
         return Hazard(
             at=at,
             evidence=proof(
-                f"{it.replicas} replicas > {room.total}{because}",
-                demand=it.replicas,
+                f"{member.replicas} replicas > {room.total}{because}",
+                demand=member.replicas,
                 supply=room.total,
-                assumes=running_premises(it),
+                assumes=running_premises(member),
             ),
-            severity=None if surely is not None and surely.total < it.replicas else Severity.WARNING,
+            severity=None if surely is not None and surely.total < member.replicas else Severity.WARNING,
             values={**pending, "key": constraint.topology_key, "skew": constraint.max_skew, **values},
-            related=(replicas_wanted_here(it),),
+            related=(replicas_wanted_here(member),),
             variant=variant,
         )
 

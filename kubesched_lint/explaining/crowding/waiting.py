@@ -57,17 +57,17 @@ def waiting_everywhere(scenario: Scenario) -> tuple[Waiting, ...]:
 
 
 def _waiting_everywhere(scenario: Scenario) -> Iterator[Waiting]:
-    if not all(one.left for one in each_trial(scenario)):
+    if not all(ended.left for ended in each_trial(scenario)):
         return
     trials, created = trials_of(scenario), created_counts(scenario)
     for workload in scenario.manifests.workloads:
-        found = [trial[workload] for trial in trials if workload in trial]
-        if len(found) < len(trials):
+        left_in_trials = [trial[workload] for trial in trials if workload in trial]
+        if len(left_in_trials) < len(trials):
             continue
-        counts = [count for count, _ in found]
+        counts = [count for count, _ in left_in_trials]
         fewest = min(*counts, _left_if_first(workload, scenario, min(counts)))
         if fewest:
-            yield Waiting(workload, fewest, max(counts), created[workload], found[0][1])
+            yield Waiting(workload, fewest, max(counts), created[workload], left_in_trials[0][1])
 
 
 def _left_if_first(workload: Workload, scenario: Scenario, seen: int) -> int:
@@ -88,7 +88,9 @@ def _left_if_first(workload: Workload, scenario: Scenario, seen: int) -> int:
 def _first_of_all(scenario: Scenario) -> tuple[int, int]:
     """Return the highest priority and the earliest wave of the set."""
     every = scenario.as_created
-    return max(_priority(one, scenario) for one in every), min(wave_of(one, scenario) for one in every)
+    return max(_priority(workload, scenario) for workload in every), min(
+        wave_of(workload, scenario) for workload in every
+    )
 
 
 def _priority(workload: Workload, scenario: Scenario) -> int:
@@ -126,8 +128,8 @@ def _meeting(workloads: Sequence[Workload], scenario: Scenario) -> list[list[Wor
     """Return groups of workloads of which each can be on a node of another one, in the set's order."""
     groups: list[tuple[NodeSet, list[Workload]]] = []
     for workload in workloads:
-        it = scenario.member(workload)
-        nodes, members = it.daemon_nodes if workload.kind == "DaemonSet" else it.usable, [workload]
+        member = scenario.member(workload)
+        nodes, members = member.daemon_nodes if workload.kind == "DaemonSet" else member.usable, [workload]
         apart = [group for group in groups if not group[0] & nodes]
         for group in groups:
             if group[0] & nodes:

@@ -14,15 +14,15 @@ from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import DeviceRoom
 
 
-def first_attempt(room: DeviceRoom, it: Member) -> Mapping[int, OnNode]:
+def first_attempt(room: DeviceRoom, member: Member) -> Mapping[int, OnNode]:
     """Return the position of a node → what it gives; a node of which that is unknown is left out."""
-    known = devices_in(it.scenario)
+    known = devices_in(member.scenario)
     free = replace(known, claims={key: replace(claim, allocation=None) for key, claim in known.claims.items()})
-    attempt = Attempt(it.pod, free, it.scenario.index)
-    found: dict[int, OnNode] = {}
+    attempt = Attempt(member.pod, free, member.scenario.index)
+    given_by_node: dict[int, OnNode] = {}
     for position in positions(room.among):
         try:
-            found[position] = attempt.on(position)
+            given_by_node[position] = attempt.on(position)
         except UndecidedError:
             continue
-    return found
+    return given_by_node

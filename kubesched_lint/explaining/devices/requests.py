@@ -81,8 +81,8 @@ class Asked(NamedTuple):
 @once_per_scenario
 def devices_in(scenario: Scenario) -> Devices:
     """Return the devices of a scenario, those that a sketch or a pool states included; it may know no device at all."""
-    found = devices_of(scenario) or Devices.of(scenario.objects, scenario.premises.kubernetes_version)
-    return found if scenario.cluster is None else found.announced_on(scenario.index.nodes)
+    devices = devices_of(scenario) or Devices.of(scenario.objects, scenario.premises.kubernetes_version)
+    return devices if scenario.cluster is None else devices.announced_on(scenario.index.nodes)
 
 
 def references(it: Member) -> Iterator[tuple[str, str, str, Path]]:

@@ -49,15 +49,15 @@ class DeviceRoom:
 
     def pods(self, request: Request, enough: int = UNLIMITED) -> int:
         """Return for how many pods at the same time the devices of all the nodes suffice; at most ``enough``."""
-        found = 0
+        pods = 0
         for survey in request.options:
             # A device of several nodes counts once; a pod that takes all of a node shares that node with no other.
             is_by_node = survey.is_local or survey.takes_all
             for devices in survey.left.values() if is_by_node else (survey.all_left,):
-                found += self._pods(request, survey, devices)
-                if found >= enough:
+                pods += self._pods(request, survey, devices)
+                if pods >= enough:
                     return enough
-        return found
+        return pods
 
     def tightest(self, wanted: int) -> tuple[Request, int] | None:
         """Return the request whose devices suffice for the fewest pods, and for how many.
@@ -115,15 +115,15 @@ def room_for(it: Member, claims: Sequence[Wanted], among: NodeSet) -> DeviceRoom
 
     Raises UncheckedError.
     """
-    found: list[Request] = []
+    requests: list[Request] = []
     for wanted in claims:
         for options in asked_of(wanted):
             surveys = [surveyed(asked, among, it.scenario) for asked in options]
             if None in surveys:
                 _must_know_classes(it)
                 return None
-            found.append(Request(wanted, tuple(survey for survey in surveys if survey is not None)))
-    return DeviceRoom(found, among)
+            requests.append(Request(wanted, tuple(survey for survey in surveys if survey is not None)))
+    return DeviceRoom(requests, among)
 
 
 def _must_know_classes(it: Member) -> None:

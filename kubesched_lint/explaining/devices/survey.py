@@ -122,11 +122,11 @@ class Survey(Struct, frozen=True, eq=False, dict=True):
         """Return the numbers of devices per group."""
         if not self.groups:
             return (len(devices),)
-        found: dict[Group, int] = {}
+        sizes: dict[Group, int] = {}
         for device in devices:
             group = self.groups.get(device, ())
-            found[group] = found.get(group, 0) + 1
-        return found.values()
+            sizes[group] = sizes.get(group, 0) + 1
+        return sizes.values()
 
 
 _LEFT, _TAINTED, _REMOVED, _FAILING, _BROKEN = "left", "tainted", "removed", "failing", "broken"
@@ -163,7 +163,7 @@ class _Surveyor:
             asked=self._asked,
             offered=frozenset(self._verdicts),
             removed={each: frozenset(self._removed[each]) for each in sorted(self._removed)},
-            tainted={taint: frozenset(found) for taint, found in self._tainted.items()},
+            tainted={taint: frozenset(device_ids) for taint, device_ids in self._tainted.items()},
             errors=self._errors,
             left=left,
             closed=closed,
@@ -177,17 +177,17 @@ class _Surveyor:
         resource = self._asked.wanted.resource
         if resource and not self._index.by_devices(resource) >> position & 1:
             return frozenset(_of_plugin(resource, position, self._index)), frozenset()
-        found: dict[str, list[DeviceID]] = {}
+        by_verdict: dict[str, list[DeviceID]] = {}
         for pool in self._offers.pools(position):
             if pool.is_incomplete or pool.is_invalid:
                 self._broken[str(pool)] = "being updated" if pool.is_incomplete else "invalid"
-                found[_BROKEN] = []
+                by_verdict[_BROKEN] = []
             for device_id, device in self._offers.usable(pool, position):
-                found.setdefault(self._verdict(device_id, device), []).append(device_id)
-        left = found.get(_LEFT, ())
-        if self._request.mode == ALL and not {_BROKEN, _FAILING, _TAINTED}.isdisjoint(found):
+                by_verdict.setdefault(self._verdict(device_id, device), []).append(device_id)
+        left = by_verdict.get(_LEFT, ())
+        if self._request.mode == ALL and not {_BROKEN, _FAILING, _TAINTED}.isdisjoint(by_verdict):
             left = ()  # it takes all or none
-        return frozenset(left), frozenset(found.get(_TAINTED, ()))
+        return frozenset(left), frozenset(by_verdict.get(_TAINTED, ()))
 
     def _verdict(self, device_id: DeviceID, device: Device) -> str:
         if device_id not in self._verdicts:
@@ -279,8 +279,8 @@ def surveyed(asked: Asked, among: NodeSet, scenario: Scenario) -> Survey | None:
             kept[key] = _Surveyor(asked, devices, scenario.index).survey(among)
         except UndecidedError as error:
             raise UncheckedError(f"cannot judge every selector of devices: {error}") from None
-    found = kept[key]
-    return replace(found, asked=asked)
+    survey = kept[key]
+    return replace(survey, asked=asked)
 
 
 def _meaning(asked: Asked) -> object:

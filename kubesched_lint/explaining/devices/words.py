@@ -39,15 +39,15 @@ def at_request(
     return Hazard(at=at, source=source, evidence=evidence, values=values, cause=cause, variant=variant)
 
 
-def words_for(request: Request, room: DeviceRoom, it: Member) -> Mapping[str, object]:
+def words_for(request: Request, room: DeviceRoom, member: Member) -> Mapping[str, object]:
     """Return the values of a message: ``request``, ``claim``, ``nodes`` and ``replicas``."""
     name = request.main.asked.name
     count = len(request.options)
     return {
         "request": name if request.is_alone else f"{name}, the closest of {many(count, 'alternative')},",
         "claim": str(request.wanted),
-        "nodes": nodes_in_words(it.scenario, room.among),
-        "replicas": it.replicas,
+        "nodes": nodes_in_words(member.scenario, room.among),
+        "replicas": member.replicas,
     }
 
 
@@ -58,8 +58,8 @@ def shortage(it: Member, text: str, *, demand: int, supply: int) -> Evidence:
 
 def attributes_read(expression: str) -> tuple[str, ...]:
     """Return the attributes, as ``domain/name``, that a selector reads by constant names."""
-    found = (f"{m[1]}/{m[2] or m[3]}" for m in _READ.finditer(expression) if m[0].startswith("device.attributes"))
-    return tuple(dict.fromkeys(found))
+    attributes = (f"{m[1]}/{m[2] or m[3]}" for m in _READ.finditer(expression) if m[0].startswith("device.attributes"))
+    return tuple(dict.fromkeys(attributes))
 
 
 def guarded(expression: str, key: str) -> str:

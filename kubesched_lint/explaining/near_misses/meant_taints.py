@@ -45,7 +45,7 @@ class KnownTaints:
         return self._meant[asked]
 
     def _meant_by(self, key: str, value: str, effect: str) -> Taint | None:
-        if any(effect in ("", its) for its in self._effects.get((key, value), ())):
+        if any(effect in ("", known_effect) for known_effect in self._effects.get((key, value), ())):
             return None
         alike = (taint for taint in self._like(self._keys.closest(key), value) if _reads_like(value, taint.value))
         return max(alike, key=lambda t: (t.value == value, effect in ("", t.effect)), default=None)
@@ -55,7 +55,7 @@ class KnownTaints:
         if value:
             places = [*self._numbered.get((key, _BARE), ()), *self._numbered.get((key, _numbers(value)), ())]
         else:
-            places = [place for (its, _), some in self._numbered.items() if its == key for place in some]
+            places = [place for (known_key, _), some in self._numbered.items() if known_key == key for place in some]
         return (self._taints[place] for place in sorted(places))
 
 

@@ -57,8 +57,8 @@ class Miss(Struct, frozen=True):
     @property
     def meant(self) -> str:
         """The label of nodes that the condition is nearly, ``key=value``; empty if none reads like it."""
-        found = _MEANT.match(self.nearest)
-        return found.group(1) if found else ""
+        match = _MEANT.match(self.nearest)
+        return match.group(1) if match else ""
 
 
 class Carried:
@@ -78,13 +78,13 @@ class Carried:
     def distinct(self, conditions: Iterable[Requirement]) -> Sequence[Labels]:
         """Return the distinct combinations of the labels that the conditions read."""
         keys = tuple(sorted({c.key for c in conditions}))
-        found = self._distinct.get(keys)
-        if found is None:
+        distinct = self._distinct.get(keys)
+        if distinct is None:
             rows = dict.fromkeys(tuple(map(node.labels.get, keys)) for node in self.nodes)
-            found = self._distinct[keys] = [
+            distinct = self._distinct[keys] = [
                 {k: v for k, v in zip(keys, row, strict=True) if v is not None} for row in rows
             ]
-        return found
+        return distinct
 
     def meets(self, condition: Requirement) -> bool:
         """Return whether some node meets a condition."""
@@ -98,10 +98,10 @@ class Carried:
 
         Of the other nodes, a label whose value is the node's name is left out.
         """
-        found = self._counts.get(key)
-        if found is None and len(self._counts) < _COUNTED_ALONE:
-            found = self._counts[key] = self._counted([key]).get(key, {})
-        return self.all_counts.get(key, {}) if found is None else found
+        counts = self._counts.get(key)
+        if counts is None and len(self._counts) < _COUNTED_ALONE:
+            counts = self._counts[key] = self._counted([key]).get(key, {})
+        return self.all_counts.get(key, {}) if counts is None else counts
 
     @cached_property
     def all_counts(self) -> Mapping[str, Mapping[str, int]]:
@@ -113,21 +113,21 @@ class Carried:
             labels = node.labels
             return labels.items() if keys is None else [(key, labels[key]) for key in keys if key in labels]
 
-        found: dict[str, dict[str, int]] = {}
+        counts: dict[str, dict[str, int]] = {}
         for (key, value), count in Counter(chain.from_iterable(map(pairs, self.existing))).items():
-            found.setdefault(key, {})[value] = count
+            counts.setdefault(key, {})[value] = count
         for node in self._future:
             for key, value in pairs(node):
                 if value != node.name:
-                    found.setdefault(key, {}).setdefault(value, 0)
-        return found
+                    counts.setdefault(key, {}).setdefault(value, 0)
+        return counts
 
     def words(self, key: str) -> Words:
         """Return the values of one label, to find the nearest."""
-        found = self._words.get(key)
-        if found is None:
-            found = self._words[key] = Words(self.counts(key))
-        return found
+        words = self._words.get(key)
+        if words is None:
+            words = self._words[key] = Words(self.counts(key))
+        return words
 
     @cached_property
     def names(self) -> Words:
@@ -142,11 +142,11 @@ class Carried:
     @cached_property
     def keys_of(self) -> Mapping[str, Words]:
         """Value → the keys of the labels that have it."""
-        found: dict[str, set[str]] = {}
+        keys_by_value: dict[str, set[str]] = {}
         for key, values in self.all_counts.items():
             for value in values:
-                found.setdefault(value, set()).add(key)
-        return {value: Words(keys) for value, keys in found.items()}
+                keys_by_value.setdefault(value, set()).add(key)
+        return {value: Words(keys) for value, keys in keys_by_value.items()}
 
     @cached_property
     def _named(self) -> Mapping[str, Labels]:
@@ -300,11 +300,11 @@ def miss_of(it: Member, among: NodeSet | None = None, *, near: bool = True) -> M
     if added is None or (is_choosy and not among & index.matching(pod.node_selector, pod.required_node_terms)):
         return node_miss(pod, carried, near=near)
     adds = f"the scheduler {pod.scheduler_name} adds"
-    here = Carried(carried.nodes)
+    labels_of_nodes = Carried(carried.nodes)
     if not among & index.matching({}, added):
-        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), here, near=near)
+        alone = node_miss(replace(pod, node_selector={}, required_node_terms=added), labels_of_nodes, near=near)
         return Miss(added_affinity(pod.path), f"{alone.wanted}, which {adds}", alone.nearest)
-    own = node_miss(pod, here, near=False)
+    own = node_miss(pod, labels_of_nodes, near=False)
     return Miss(added_affinity(own.at), f"{own.wanted} and the node affinity that {adds}")
 
 

@@ -70,7 +70,7 @@ def pod_miss(it: Member, term: PodAffinityTerm) -> PodMiss | None:
                 return PodMiss(whom, elsewhere=pod.namespace)
     for name, labels in _labels_in(it.scenario).items():
         if namespaces.reaches(term, holder, name, unknown=False):
-            miss = next((found for r in wanted if (found := labels.like(r, str(it.workload)))), None)
+            miss = next((like for r in wanted if (like := labels.like(r, str(it.workload)))), None)
             if miss is not None:
                 return miss
     return None
@@ -87,17 +87,17 @@ def _pods(scenario: Scenario) -> Iterator[tuple[str, Pod]]:
 @once_per_scenario
 def _carriers(scenario: Scenario) -> Mapping[tuple[str, str], Mapping[str, tuple[str, Pod]]]:
     """(key, value) → namespace → the first pod there that has the label."""
-    found: dict[tuple[str, str], dict[str, tuple[str, Pod]]] = {}
+    carriers: dict[tuple[str, str], dict[str, tuple[str, Pod]]] = {}
     for whom, pod in _pods(scenario):
         for label in pod.labels.items():
-            found.setdefault(label, {}).setdefault(pod.namespace, (whom, pod))
-    return found
+            carriers.setdefault(label, {}).setdefault(pod.namespace, (whom, pod))
+    return carriers
 
 
 @once_per_scenario
 def _labels_in(scenario: Scenario) -> Mapping[str, _Labels]:
     """Namespace → the labels of its pods."""
-    found: dict[str, _Labels] = {}
+    labels_by_namespace: dict[str, _Labels] = {}
     for whom, pod in _pods(scenario):
-        found.setdefault(pod.namespace, _Labels()).add(whom, pod)
-    return found
+        labels_by_namespace.setdefault(pod.namespace, _Labels()).add(whom, pod)
+    return labels_by_namespace

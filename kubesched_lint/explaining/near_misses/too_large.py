@@ -36,8 +36,8 @@ def if_tolerated(it: Member) -> Mapping[str, str]:
     nodes = closed_to(it)
     if not nodes:
         return {"tolerate": ""}
-    found = taints_in_the_way(it, nodes)
-    taints = first_few([str(taint) for taint in found])
+    untolerated = taints_in_the_way(it, nodes)
+    taints = first_few([str(taint) for taint in untolerated])
     count = nodes_in_words(it.scenario, nodes)
     return {"tolerate": f"add a toleration for {taints}, which keeps the pod off {count} that would do; or "}
 

@@ -110,11 +110,11 @@ def _of_others(it: Member) -> Iterator[Pin]:
 
 def _reached_from(volume: PersistentVolume, scenario: Scenario) -> NodeSet:
     """The nodes that reach the volume, by its node affinity and its zone labels."""
-    found = scenario.index.matching({}, volume.node_terms)
+    nodes = scenario.index.matching({}, volume.node_terms)
     for key in (ZONE, REGION):
         if key in volume.labels:
-            found &= scenario.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
-    return found
+            nodes &= scenario.index.where(Requirement(key, "In", tuple(volume.labels[key].split("__"))))
+    return nodes
 
 
 def _values(terms: Sequence[NodeSelectorTerm]) -> tuple[str, ...]:

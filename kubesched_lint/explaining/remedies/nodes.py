@@ -25,10 +25,10 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
     condition = written_at(workload.source, at)
     if isinstance(condition, str) and at[-2:-1] == ("nodeSelector",):
         key, value = str(at[-1]), condition
-        here: Path = at
+        value_path: Path = at
     elif isinstance(condition, dict) and condition.get("operator") == "In" and len(condition.get("values") or ()) == 1:
         key, value = str(condition.get("key")), str(condition["values"][0])
-        here = (*at, "values", 0)
+        value_path = (*at, "values", 0)
     else:
         return
     if stable_key(key) in (ARCH, OS):
@@ -37,11 +37,13 @@ def spell_as_nodes_do(workload: Workload, at: Path, nodes: Sequence[Node]) -> It
     if values:
         nearest = nearest_name(value, values)
         if nearest:
-            yield Remedy(f"write {key}: {nearest}, as nodes have it", is_slip(value, nearest), (Put(here, nearest),))
+            yield Remedy(
+                f"write {key}: {nearest}, as nodes have it", is_slip(value, nearest), (Put(value_path, nearest),)
+            )
         return
     nearest = nearest_key(key, nodes)
     if nearest and any(node.labels.get(nearest) == value for node in nodes):
-        renamed: Change = Rename(at, nearest) if here == at else Put((*at, "key"), nearest)
+        renamed: Change = Rename(at, nearest) if value_path == at else Put((*at, "key"), nearest)
         safe = is_slip(key, nearest) or NEW_ROLES.get(key) == nearest
         changes = (renamed, *_tolerations_renamed(workload, key, nearest))
         yield Remedy(f"write {nearest}: {value}, as nodes have it", safe, changes)

@@ -81,8 +81,8 @@ def spread_over(it: Member, *keys: str) -> Iterator[Remedy]:
 
 def own_selector(workload: Workload) -> dict[str, Any] | None:
     """Return the workload's own selector as it is written; None without one."""
-    found = written_at(workload.source, ("spec", "selector"))
-    return found if isinstance(found, dict) and found and workload.kind != "Job" else None
+    selector = written_at(workload.source, ("spec", "selector"))
+    return selector if isinstance(selector, dict) and selector and workload.kind != "Job" else None
 
 
 def _added(workload: Workload, key: str, when: str, selector: Any) -> Append:
@@ -92,7 +92,7 @@ def _added(workload: Workload, key: str, when: str, selector: Any) -> Append:
 
 def _constraint(workload: Workload, key: str, when: str, selector: Any) -> dict[str, Any]:
     """Return a constraint over ``key``; for a Deployment it counts each revision separately."""
-    found = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector}
+    constraint = {"maxSkew": 1, "topologyKey": key, "whenUnsatisfiable": when, "labelSelector": selector}
     if workload.kind == "Deployment" and (label := revision_label(workload)):
-        found["matchLabelKeys"] = [label]
-    return found
+        constraint["matchLabelKeys"] = [label]
+    return constraint

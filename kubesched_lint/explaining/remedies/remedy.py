@@ -91,10 +91,10 @@ def in_source(remedy: Remedy, document: Document) -> tuple[Remedy, Fragment] | N
     places = [change.at for change in remedy.changes]
     if document.rendering is None or any(document.is_filled_at(at) for at in places):
         return None
-    found = document.rendering.setting(document.as_written, places)
-    if found is None:
+    setting = document.rendering.setting(document.as_written, places)
+    if setting is None:
         return None
-    fragment, inside = found
+    fragment, inside = setting
     changes = tuple(replace(change, at=at) for change, at in zip(remedy.changes, inside, strict=True))
     return replace(remedy, changes=changes), fragment
 

@@ -50,12 +50,16 @@ def exceeded_together(quota: ResourceQuota, scenario: Scenario) -> Excess | None
     for entry, hard in quota.hard.items():
         taken = staying_beside_set(scenario).charged.use(quota, entry).least
         members = [
-            it for it in map(scenario.member, drawing(quota, scenario)) if asked_of(it, entry) and pods_wanted(it)
+            member
+            for member in map(scenario.member, drawing(quota, scenario))
+            if asked_of(member, entry) and pods_wanted(member)
         ]
-        demands = [asked_of(it, entry) * pods_wanted(it) for it in members]
+        demands = [asked_of(member, entry) * pods_wanted(member) for member in members]
         if len(members) > 1 and taken + max(demands) <= hard < taken + sum(demands):
-            largest = max(asked_of(it, entry) for it in members)
-            return Excess(entry, hard, taken, largest, taken + sum(demands), tuple(it.workload for it in members))
+            largest = max(asked_of(member, entry) for member in members)
+            return Excess(
+                entry, hard, taken, largest, taken + sum(demands), tuple(member.workload for member in members)
+            )
     return None
 
 

@@ -29,8 +29,8 @@ def raise_for(it: Member, pods: int) -> str:
     }
     if missing:
         return f"set {joined(list(missing))} for every container, or give the namespace a LimitRange with defaults"
-    found = [f"{joined(short)} in quota {quota.name}{beside}" for quota, short, beside in _short(it, pods)]
-    return f"raise {joined(found)}" if found else "raise the quota"
+    shortages = [f"{joined(short)} in quota {quota.name}{beside}" for quota, short, beside in _short(it, pods)]
+    return f"raise {joined(shortages)}" if shortages else "raise the quota"
 
 
 def _short(it: Member, pods: int) -> Iterator[tuple[ResourceQuota, list[str], str]]:
@@ -46,7 +46,7 @@ def _short(it: Member, pods: int) -> Iterator[tuple[ResourceQuota, list[str], st
             needed += sum(asked_of(other, entry) * pods_wanted(other) for other in others)
             if each and needed > hard:
                 entries.append(f"{entry} to {canonical(entry, needed)}")
-                users.update({str(one.workload): None for one in others if asked_of(one, entry) * pods_wanted(one)})
+                users.update({str(user.workload): None for user in others if asked_of(user, entry) * pods_wanted(user)})
         if entries:
             yield quota, entries, f" (beside {first_few(list(users))})" if users else ""
 

@@ -18,18 +18,18 @@ def vertical_autoscaler_of(it: Member) -> VerticalAutoscaler | None:
     """
     workload = it.workload
     target = workload.ref if workload.custom is None else workload.custom.resource
-    found = _by_target(it.scenario).get(target, ())
-    return found[0] if len(found) == 1 else None
+    scalers = _by_target(it.scenario).get(target, ())
+    return scalers[0] if len(scalers) == 1 else None
 
 
 @once_per_scenario
 def _by_target(scenario: Scenario) -> Mapping[ObjectRef, Sequence[VerticalAutoscaler]]:
     """Return the scaled object → its autoscalers that set requests."""
-    found: dict[ObjectRef, list[VerticalAutoscaler]] = {}
+    scalers: dict[ObjectRef, list[VerticalAutoscaler]] = {}
     for scaler in _all(scenario):
         if scaler.mode != "Off":
-            found.setdefault(scaler.target, []).append(scaler)
-    return found
+            scalers.setdefault(scaler.target, []).append(scaler)
+    return scalers
 
 
 def _all(scenario: Scenario) -> tuple[VerticalAutoscaler, ...]:
@@ -42,4 +42,7 @@ def _all(scenario: Scenario) -> tuple[VerticalAutoscaler, ...]:
 def _with_status_of(live: VerticalAutoscaler | None, scaler: VerticalAutoscaler) -> VerticalAutoscaler:
     if live is None or scaler.recommended or live.target != scaler.target:
         return scaler
-    return replace(scaler, recommended={name: replace(one, path=()) for name, one in live.recommended.items()})
+    return replace(
+        scaler,
+        recommended={name: replace(recommendation, path=()) for name, recommendation in live.recommended.items()},
+    )

@@ -27,8 +27,8 @@ def resized(it: Member, scaler: VerticalAutoscaler, variant: str) -> Member:
 def _targets(scaler: VerticalAutoscaler, container: Container, variant: str) -> Resources:
     """Return what the recommender says before the policy cuts it; 0 where nothing more is known."""
     if variant == "recommended":
-        found = scaler.recommended.get(container.name)
-        return {} if found is None else found.target
+        recommendation = scaler.recommended.get(container.name)
+        return {} if recommendation is None else recommendation.target
     policy = scaler.policy_of(container.name)
     most = policy.most if variant == "maximum" else {}
     return {name: most.get(name, 0) for name in policy.controlled}
@@ -69,5 +69,5 @@ def place_of_bound(it: Member, scaler: VerticalAutoscaler, resource: str, bound:
     if bound:
         return bound
     targets = (scaler.recommended[c.name] for c in it.pod.containers if c.name in scaler.recommended)
-    largest = max(targets, key=lambda found: found.target.get(resource, 0))
+    largest = max(targets, key=lambda recommendation: recommendation.target.get(resource, 0))
     return (*largest.path, resource) if largest.path else ("spec", "targetRef")

@@ -47,16 +47,16 @@ def first_stuck(it: Member, constraint: SpreadConstraint) -> Stuck | None:
     before: list[str] = []
     for ordinal in range(it.replicas):
         claim, nodes = _held(it, ordinal)
-        here = [*it.scenario.index.domains_with(key, nodes)]
-        if not claim or len(here) != 1 or here[0] not in counts:
+        reached = [*it.scenario.index.domains_with(key, nodes)]
+        if not claim or len(reached) != 1 or reached[0] not in counts:
             return None
         least = least_count(constraint, counts.values())
-        if counts[here[0]] + 1 - least > constraint.max_skew:
-            would = counts[here[0]] + 1
+        if counts[reached[0]] + 1 - least > constraint.max_skew:
+            would = counts[reached[0]] + 1
             counts = {value: count - before.count(value) for value, count in counts.items()}
-            return Stuck(ordinal, claim, here[0], would, least, tuple(before), _fit_at_once(it, constraint, counts))
-        counts[here[0]] += 1
-        before.append(here[0])
+            return Stuck(ordinal, claim, reached[0], would, least, tuple(before), _fit_at_once(it, constraint, counts))
+        counts[reached[0]] += 1
+        before.append(reached[0])
     return None
 
 
@@ -68,9 +68,9 @@ def _fit_at_once(it: Member, constraint: SpreadConstraint, counts: dict[str, int
     left = dict.fromkeys(counts, 0)
     free = 0
     for ordinal in range(it.replicas):
-        here = [*it.scenario.index.domains_with(constraint.topology_key, _held(it, ordinal)[1])]
-        if len(here) == 1 and here[0] in left:
-            left[here[0]] += 1
+        reached = [*it.scenario.index.domains_with(constraint.topology_key, _held(it, ordinal)[1])]
+        if len(reached) == 1 and reached[0] in left:
+            left[reached[0]] += 1
         else:
             free += 1
     while any(left.values()) or free:
@@ -91,9 +91,9 @@ def _fit_at_once(it: Member, constraint: SpreadConstraint, counts: dict[str, int
 
 def _held(it: Member, ordinal: int) -> tuple[str, NodeSet]:
     """A bound claim of this pod, and the nodes that reach all its bound volumes."""
-    found, name = it.usable, ""
+    nodes, name = it.usable, ""
     for claim in claims_of(it.workload, ordinal):
         if bound_volume(it.scenario, it.workload.namespace, claim.name) is not None:
             name = name or claim.name
-            found &= nodes_of_volume(it, Volume("claim", "persistentVolumeClaim", claim.name))
-    return name, found
+            nodes &= nodes_of_volume(it, Volume("claim", "persistentVolumeClaim", claim.name))
+    return name, nodes

@@ -31,25 +31,25 @@ def where_it_is(it: Member, volume: PersistentVolume) -> str:
 
 def why_not_there(it: Member, volume: Volume) -> str:
     """Return which condition of the pod keeps it from its volume, as a clause with ``but`` or ``where``."""
-    found = excluding_condition(it, volume)
-    if found is None or found.operator != "In":
+    excluding = excluding_condition(it, volume)
+    if excluding is None or excluding.operator != "In":
         return "where it may not run"
-    by = "nodeSelector" if "nodeSelector" in found.path else "node affinity"
-    return f"but its {by} allows only {first_few(list(found.values))}"
+    by = "nodeSelector" if "nodeSelector" in excluding.path else "node affinity"
+    return f"but its {by} allows only {first_few(list(excluding.values))}"
 
 
 def excluding_line(it: Member, volume: Volume) -> Path | None:
     """Return the path of ``excluding_condition``; None if there is none."""
-    found = excluding_condition(it, volume)
-    return None if found is None else found.path
+    excluding = excluding_condition(it, volume)
+    return None if excluding is None else excluding.path
 
 
 def excluding_condition(it: Member, volume: Volume) -> Requirement | None:
     """Return the first condition of the pod that no node meets which reaches a volume; None if none does alone."""
-    here = nodes_of_volume(it, volume, it.scenario.index.all)
+    reaching = nodes_of_volume(it, volume, it.scenario.index.all)
     conditions = [
         Requirement(k, "In", (v,), (*it.pod.path, "nodeSelector", k)) for k, v in it.pod.node_selector.items()
     ]
     terms = it.pod.required_node_terms or ()
     conditions += terms[0].expressions if len(terms) == 1 else ()
-    return next((r for r in conditions if r.path and here and not here & it.scenario.index.where(r)), None)
+    return next((r for r in conditions if r.path and reaching and not reaching & it.scenario.index.where(r)), None)

@@ -35,32 +35,32 @@ def _value(audit: Audit) -> dict[str, object]:
         "workloads": audit.workloads,
         "pods": audit.pods,
         "sections": [{"section": section, "title": title} for section, title in SECTIONS.items()],
-        "findings": [_finding(one) for one in audit.findings],
+        "findings": [_finding(finding) for finding in audit.findings],
         "model": {
             "compared": tally.compared,
             "agree": tally.agree,
             "older": tally.older,
             "differ": tally.differ,
             "untested": tally.untested,
-            "differences": [_difference(one) for one in audit.waiting],
+            "differences": [_difference(difference) for difference in audit.waiting],
         },
         "unfollowed": audit.unfollowed,
         "notes": audit.notes,
     }
 
 
-def _finding(one: AuditFinding) -> dict[str, object]:
+def _finding(finding: AuditFinding) -> dict[str, object]:
     return {
-        "section": one.section,
-        "severity": one.severity.word,
-        "object": _ref(one.object),
-        "others": [_ref(ref) for ref in one.others],
-        "message": one.message,
-        "place": one.place,
-        "evidence": one.evidence,
-        "pods": one.pods,
-        "rule": one.rule,
-        "details": [{"label": label, "text": text} for label, text in one.details],
+        "section": finding.section,
+        "severity": finding.severity.word,
+        "object": _ref(finding.object),
+        "others": [_ref(ref) for ref in finding.others],
+        "message": finding.message,
+        "place": finding.place,
+        "evidence": finding.evidence,
+        "pods": finding.pods,
+        "rule": finding.rule,
+        "details": [{"label": label, "text": text} for label, text in finding.details],
     }
 
 
@@ -68,11 +68,11 @@ def _ref(ref: ObjectRef) -> dict[str, str]:
     return {"kind": ref.kind, "namespace": ref.namespace, "name": ref.name}
 
 
-def _difference(one: Waiting) -> dict[str, object]:
+def _difference(difference: Waiting) -> dict[str, object]:
     return {
-        "pods": [{"namespace": bound.namespace, "name": bound.name} for bound in one.pods],
-        "verdict": one.verdict,
-        "scheduler": one.theirs,
-        "model": one.ours,
-        "because": one.why,
+        "pods": [{"namespace": bound.namespace, "name": bound.name} for bound in difference.pods],
+        "verdict": difference.verdict,
+        "scheduler": difference.theirs,
+        "model": difference.ours,
+        "because": difference.why,
     }

@@ -26,44 +26,44 @@ def as_text(audit: Audit, *, color: bool = False, room: int = 0, verbose: bool =
 
 def verdict(audit: Audit) -> str:
     """Return ``2 errors, 1 warning``, or ``nothing is wrong``, as far as the audit looked."""
-    found = [one.severity for one in audit.findings]
-    words = (many(found.count(severity), severity.word) for severity in sorted(set(found), reverse=True))
+    severities = [finding.severity for finding in audit.findings]
+    words = (many(severities.count(severity), severity.word) for severity in sorted(set(severities), reverse=True))
     nothing = "nothing is found to be wrong" if audit.unfollowed else "nothing is wrong"
     return ", ".join(words) or nothing
 
 
 def _lines(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
-    worst = max((one.severity for one in audit.findings), default=None)
+    worst = max((finding.severity for finding in audit.findings), default=None)
     for line in wrapped(_headline(audit), room, 2):
         yield paint.bold(line) if worst is None else paint.severity(worst, line)
     yield ""
     for section, title in SECTIONS.items():
-        found = list(audit.of(section))
-        if not found:
+        findings = list(audit.of(section))
+        if not findings:
             continue
-        yield paint.bold(f"{title} ({len(found):,})")
+        yield paint.bold(f"{title} ({len(findings):,})")
         yield ""
-        for one in found if verbose else found[:MOST_LINES]:
-            yield from _finding(one, paint, room, verbose)
+        for finding in findings if verbose else findings[:MOST_LINES]:
+            yield from _finding(finding, paint, room, verbose)
             yield ""
-        if len(found) > MOST_LINES and not verbose:
-            yield from (f"  … and {len(found) - MOST_LINES:,} more: --verbose and --format json show them", "")
+        if len(findings) > MOST_LINES and not verbose:
+            yield from (f"  … and {len(findings) - MOST_LINES:,} more: --verbose and --format json show them", "")
     yield from _model(audit, paint, room, verbose)
     yield from _footer(audit, room)
 
 
-def _finding(one: AuditFinding, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
-    tag = f"{one.severity.word}[{one.rule or one.section}]"
-    message = one.message if verbose else brief(one.message)
+def _finding(finding: AuditFinding, paint: Palette, room: int, verbose: bool) -> Iterator[str]:
+    tag = f"{finding.severity.word}[{finding.rule or finding.section}]"
+    message = finding.message if verbose else brief(finding.message)
     for number, line in enumerate(wrapped(f"{tag}: {visible(message)}", room, 4)):
-        yield paint.severity(one.severity, tag) + paint.bold(line[len(tag) :]) if not number else paint.bold(line)
-    if one.place:
-        yield from _marked("-->", one.place, paint, room)
-    shown = [d for d in one.details if verbose or d[0] not in _QUIET]
+        yield paint.severity(finding.severity, tag) + paint.bold(line[len(tag) :]) if not number else paint.bold(line)
+    if finding.place:
+        yield from _marked("-->", finding.place, paint, room)
+    shown = [d for d in finding.details if verbose or d[0] not in _QUIET]
     for label, text in shown:
         yield from _marked("=", f"{label}: {text if verbose else brief(text)}", paint, room)
-    if one.others:
-        names = [str(ref) for ref in one.others]
+    if finding.others:
+        names = [str(ref) for ref in finding.others]
         listed = ", ".join(names) if verbose else first_few(names)
         yield from _marked("=", f"the same: {listed}", paint, room)
 
@@ -80,15 +80,19 @@ def _model(audit: Audit, paint: Palette, room: int, verbose: bool) -> Iterator[s
         return
     yield paint.bold("Where kube-scheduler says something else than this model")
     yield ""
-    for one in audit.waiting:
-        yield from _difference(one, paint, room)
+    for difference in audit.waiting:
+        yield from _difference(difference, paint, room)
         yield ""
 
 
-def _difference(one: Waiting, paint: Palette, room: int) -> Iterator[str]:
-    names = first_few([f"{b.namespace}/{b.name}" for b in one.pods], most=1)
-    yield f"{paint.severity(Severity.NOTE, one.verdict)}: {visible(names)}"
-    for label, text in (("kube-scheduler", one.theirs), ("model", one.ours or "a node fits"), ("because", one.why)):
+def _difference(difference: Waiting, paint: Palette, room: int) -> Iterator[str]:
+    names = first_few([f"{b.namespace}/{b.name}" for b in difference.pods], most=1)
+    yield f"{paint.severity(Severity.NOTE, difference.verdict)}: {visible(names)}"
+    for label, text in (
+        ("kube-scheduler", difference.theirs),
+        ("model", difference.ours or "a node fits"),
+        ("because", difference.why),
+    ):
         if text:
             yield from _marked("=", f"{label}: {text}", paint, room)
 
@@ -98,7 +102,7 @@ _ABSENT = re.compile(r"holds no (\w+)s, so their pods count as running pods of o
 
 def _unfollowed(audit: Audit) -> Iterator[str]:
     """Yield what is not followed; the kinds that the file lacks are one line, with what to add."""
-    kinds = [found[1] for text in audit.unfollowed if (found := _ABSENT.fullmatch(text))]
+    kinds = [absent[1] for text in audit.unfollowed if (absent := _ABSENT.fullmatch(text))]
     if kinds:
         yield f"the file has no {to_be_added(kinds)}"
     yield from (text for text in audit.unfollowed if not _ABSENT.fullmatch(text))

@@ -31,23 +31,23 @@ def _left_out(count: int) -> str:
 
 def _blocks(audit: Audit) -> Iterator[Block]:
     for section, title in SECTIONS.items():
-        for number, one in enumerate(audit.of(section)):
+        for number, finding in enumerate(audit.of(section)):
             heading = "" if number else f"\n### {title} ({sum(1 for _ in audit.of(section)):,})\n\n"
-            yield Block(heading + "".join(f"{line}\n" for line in _item(one)), 1)
+            yield Block(heading + "".join(f"{line}\n" for line in _item(finding)), 1)
 
 
-def _item(one: AuditFinding) -> Iterator[str]:
-    yield f"- **{one.severity.word}**: {plain(one.message)}"
-    if one.place:
-        yield f"  - at {code(one.place)}"
-    for label, text in one.details:
+def _item(finding: AuditFinding) -> Iterator[str]:
+    yield f"- **{finding.severity.word}**: {plain(finding.message)}"
+    if finding.place:
+        yield f"  - at {code(finding.place)}"
+    for label, text in finding.details:
         yield f"  - {plain(label)}: {plain(text)}"
-    if one.others:
-        yield f"  - the same: {plain(_others(one))}"
+    if finding.others:
+        yield f"  - the same: {plain(_others(finding))}"
 
 
-def _others(one: AuditFinding) -> str:
-    return first_few([str(ref) for ref in one.others])
+def _others(finding: AuditFinding) -> str:
+    return first_few([str(ref) for ref in finding.others])
 
 
 # --- HTML -------------------------------------------------------------------------------------------------------------
@@ -66,31 +66,31 @@ def _page(audit: Audit) -> Iterator[str]:
     yield f"<p>{esc(audit.cluster)}</p>\n"
     yield f'<ul class="tiles">{"".join(_tiles(audit))}</ul></section>\n'
     for section, title in SECTIONS.items():
-        found = list(audit.of(section))
-        if found:
-            yield from part(section, f"{title} ({len(found):,})", _articles(found))
+        findings = list(audit.of(section))
+        if findings:
+            yield from part(section, f"{title} ({len(findings):,})", _articles(findings))
     yield from part("notes", "What was checked, and what was not", _notes(audit))
     yield "</main>\n</body>\n</html>"
 
 
 def _tiles(audit: Audit) -> Iterator[str]:
     for severity in sorted(Severity, reverse=True):
-        count = sum(one.severity is severity for one in audit.findings)
+        count = sum(finding.severity is severity for finding in audit.findings)
         yield f"<li><span><b>{count:,}</b> {plural(count, severity.word)}</span></li>"
     if audit.tally.compared:
         agree = f"<b>{audit.tally.agree:,}</b> of {many(audit.tally.compared, 'message agrees', 'messages agree')}"
         yield f"<li><span>{agree}</span></li>"
 
 
-def _articles(found: Iterable[AuditFinding]) -> Iterator[str]:
-    shown = list(found)
-    for one in shown[:MOST_ROWS]:
-        word = one.severity.word
-        title = f'<span class="sev">{word}</span><h4>{esc(one.message)}</h4>'
+def _articles(findings: Iterable[AuditFinding]) -> Iterator[str]:
+    shown = list(findings)
+    for finding in shown[:MOST_ROWS]:
+        word = finding.severity.word
+        title = f'<span class="sev">{word}</span><h4>{esc(finding.message)}</h4>'
         yield f'<article class="finding {word}">\n<header>{title}</header>'
-        rule = f'<code class="rule">{esc(one.rule)}</code>' if one.rule else ""
-        yield f'<p class="meta">{rule}<span>{esc(one.place)}</span></p>\n<dl class="why">'
-        details = (*one.details, *((("the same", _others(one)),) if one.others else ()))
+        rule = f'<code class="rule">{esc(finding.rule)}</code>' if finding.rule else ""
+        yield f'<p class="meta">{rule}<span>{esc(finding.place)}</span></p>\n<dl class="why">'
+        details = (*finding.details, *((("the same", _others(finding)),) if finding.others else ()))
         yield from (f"<dt>{esc(label)}</dt><dd>{esc(text)}</dd>" for label, text in details)
         yield "</dl>\n</article>\n"
     if len(shown) > MOST_ROWS:

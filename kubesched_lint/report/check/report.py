@@ -87,32 +87,36 @@ def as_value(check: Check) -> Mapping[str, Any]:
         "result": words.headline(check),
         "failOn": "never" if check.least is None else check.least.word,
         "workloads": [
-            {**_started(one, check.least), **each}
-            for one in check.started
-            for each in environment_keys(one.environments)
+            {**_started(workload, check.least), **each}
+            for workload in check.started
+            for each in environment_keys(workload.environments)
         ],
         "unchanged": check.unchanged,
         "objects": [of_object_change(change) for change in check.objects],
         "shortages": [
-            {"message": one.message, "workloads": [of_ref(ref) for ref in one.workloads], "at": of_place(one.location)}
-            for one in check.shortages
+            {
+                "message": shortage.message,
+                "workloads": [of_ref(ref) for ref in shortage.workloads],
+                "at": of_place(shortage.location),
+            }
+            for shortage in check.shortages
         ],
         "refused": list(check.refused),
         "nodes": [{"pool": n.pool, "zone": n.zone, "machine": n.shape, "count": n.count} for n in check.nodes],
         "evictions": of_evictions(check.evictions),
-        "scaledOutside": [_outside(one) for one in check.outside],
+        "scaledOutside": [_outside(scaled) for scaled in check.outside],
         "mutations": [
             {
-                "object": of_ref(one.object),
-                "names": list(one.mutation.names),
-                "larger": dict(one.larger),
-                "pods": one.mutation.pods,
-                "learntFrom": list(one.mutation.others),
+                "object": of_ref(mutated_workload.object),
+                "names": list(mutated_workload.mutation.names),
+                "larger": dict(mutated_workload.larger),
+                "pods": mutated_workload.mutation.pods,
+                "learntFrom": list(mutated_workload.mutation.others),
             }
-            for one in check.mutations
+            for mutated_workload in check.mutations
         ],
         "shadow": check.shadow,
-        "wouldHaveBlocked": [of_ref(one.object) for one in check.blocked] if check.shadow else [],
+        "wouldHaveBlocked": [of_ref(workload.object) for workload in check.blocked] if check.shadow else [],
         "breakGlass": check.broken_glass,
         "missing": list(check.missing),
         "errors": [of_error(error) for error in check.errors],
@@ -122,16 +126,16 @@ def as_value(check: Check) -> Mapping[str, Any]:
     }
 
 
-def _started(one: Started, least: Severity | None) -> Mapping[str, Any]:
-    change = one.change
-    what = of_object_change(change) if change is not None else {"object": of_ref(one.object), "actions": []}
+def _started(workload: Started, least: Severity | None) -> Mapping[str, Any]:
+    change = workload.change
+    what = of_object_change(change) if change is not None else {"object": of_ref(workload.object), "actions": []}
     findings = [
         {"rule": f.rule, "severity": f.severity.word, "message": f.message, "help": f.help, "at": of_place(f.location)}
-        for f in one.findings
+        for f in workload.findings
     ]
-    events = [_judged(event, least) for event in one.events]
-    broken = {"breakGlass": one.broken_glass} if one.broken_glass else {}
-    return {**what, "blocks": one.blocks(least), **broken, "events": events, "findings": findings}
+    events = [_judged(event, least) for event in workload.events]
+    broken = {"breakGlass": workload.broken_glass} if workload.broken_glass else {}
+    return {**what, "blocks": workload.blocks(least), **broken, "events": events, "findings": findings}
 
 
 def _judged(event: JudgedChange, least: Severity | None) -> Mapping[str, Any]:
@@ -140,11 +144,11 @@ def _judged(event: JudgedChange, least: Severity | None) -> Mapping[str, Any]:
     return {**ends, **waived, **(of_cell(event.cell) or {}), "at": of_place(event.location)}
 
 
-def _outside(one: ScaledOutside) -> Mapping[str, Any]:
+def _outside(scaled: ScaledOutside) -> Mapping[str, Any]:
     return {
-        "object": of_ref(one.object),
-        "running": one.running,
-        "written": one.written,
-        "by": one.by,
-        "isAutomatic": one.is_automatic,
+        "object": of_ref(scaled.object),
+        "running": scaled.running,
+        "written": scaled.written,
+        "by": scaled.by,
+        "isAutomatic": scaled.is_automatic,
     }

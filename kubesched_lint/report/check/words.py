@@ -50,7 +50,7 @@ class Row(Struct, frozen=True):
 
 
 def names_of(check: Check) -> Mapping[ObjectRef, str]:
-    return short_names([*(one.object for one in check.started), *(one.object for one in check.outside)])
+    return short_names([*(workload.object for workload in check.started), *(scaled.object for scaled in check.outside)])
 
 
 def headline(check: Check) -> str:
@@ -59,7 +59,7 @@ def headline(check: Check) -> str:
         return f"nothing can be said: {_why_unknown(check)}"
     names = names_of(check)
     if check.verdict == BLOCKED:
-        blocked = [names[one.object] for one in check.blocked]
+        blocked = [names[workload.object] for workload in check.blocked]
         parts = [f"{many(len(blocked), 'workload')} must not be applied ({first_few(blocked)})"] if blocked else []
         parts += [f"{many(len(check.refused), 'object')} refused by the API server"] if check.refused else []
         parts += [shortage.message for shortage in check.shortages]
@@ -77,15 +77,19 @@ def _lead(check: Check) -> str:
 
 def _why_unknown(check: Check) -> str:
     """Return what lacks; the kinds that the file does not list are one sentence, with what to add."""
-    unlisted = [found for text in check.missing if (found := _UNLISTED.fullmatch(text))]
-    told = [f"{unlisted[0][2]} lists no {to_be_added([found[1] for found in unlisted])}"] if unlisted else []
+    unlisted = [unlisted_kind for text in check.missing if (unlisted_kind := _UNLISTED.fullmatch(text))]
+    told = (
+        [f"{unlisted[0][2]} lists no {to_be_added([unlisted_kind[1] for unlisted_kind in unlisted])}"]
+        if unlisted
+        else []
+    )
     told += [text for text in check.missing if not _UNLISTED.fullmatch(text)]
     return "; ".join([*told, *(f"{error.place}: {error.message}" for error in check.errors)])
 
 
 def starts(check: Check) -> str:
     """Return ``1 workload is created, 2 are rolled out``."""
-    first = [_first_action(one) for one in check.started]
+    first = [_first_action(workload) for workload in check.started]
     parts: list[str] = []
     for action, verb in _VERBS.items():
         count = first.count(action)
@@ -98,16 +102,18 @@ def starts(check: Check) -> str:
     return joined(parts)
 
 
-def _first_action(one: Started) -> str:
-    action = "" if one.change is None else one.change.actions[0]
+def _first_action(workload: Started) -> str:
+    action = "" if workload.change is None else workload.change.actions[0]
     return action if action in _VERBS else ""
 
 
 def _doubts(check: Check, names: Mapping[ObjectRef, str]) -> str:
-    waived = [names[one.object] for one in check.started if any(event.waived for event in one.events)]
-    broken = [names[one.object] for one in check.started if one.broken_glass]
-    open_ = [names[one.object] for one in check.started if one.is_open]
-    bad = [names[one.object] for one in check.started if one.refused or any(map(_is_bad, one.events))]
+    waived = [names[workload.object] for workload in check.started if any(event.waived for event in workload.events)]
+    broken = [names[workload.object] for workload in check.started if workload.broken_glass]
+    open_ = [names[workload.object] for workload in check.started if workload.is_open]
+    bad = [
+        names[workload.object] for workload in check.started if workload.refused or any(map(_is_bad, workload.events))
+    ]
     parts = [
         f"{many(len(bad), 'workload')} may end badly ({first_few(bad)})" if bad else "",
         f"how {many(len(open_), 'workload')} {plural(len(open_), 'ends', 'end')} is unknown ({first_few(open_)})"
@@ -127,37 +133,37 @@ def _is_bad(event: JudgedChange) -> bool:
 def rows_of(check: Check) -> Iterator[Row]:
     """Yield the workloads, blocked ones first."""
     names = names_of(check)
-    for one in sorted(check.started, key=lambda each: (not each.blocks(check.least), not each.is_open)):
-        change = one.change
+    for workload in sorted(check.started, key=lambda each: (not each.blocks(check.least), not each.is_open)):
+        change = workload.change
         yield Row(
-            with_environments(names[one.object], one.environments),
+            with_environments(names[workload.object], workload.environments),
             _BESIDE if change is None else action_of(change),
             "" if change is None else at(change.line or change.location),
-            tuple(_lines(one, check.least)),
-            one.blocks(check.least),
+            tuple(_lines(workload, check.least)),
+            workload.blocks(check.least),
         )
 
 
-def _lines(one: Started, least: Severity | None) -> Iterator[str]:
-    if one.change is not None and (text := fields(one.change, is_short=True)):
+def _lines(workload: Started, least: Severity | None) -> Iterator[str]:
+    if workload.change is not None and (text := fields(workload.change, is_short=True)):
         yield text
-    if one.change is not None and one.change.remark:
-        yield f"{'blocks: ' if one.is_blocked_as_refused(least) else ''}{one.change.remark}"
-    if one.broken_glass:
-        yield f"break-glass: {one.broken_glass}"
-    fine = [event for event in one.events if not needs_a_word(event.cell)]
+    if workload.change is not None and workload.change.remark:
+        yield f"{'blocks: ' if workload.is_blocked_as_refused(least) else ''}{workload.change.remark}"
+    if workload.broken_glass:
+        yield f"break-glass: {workload.broken_glass}"
+    fine = [event for event in workload.events if not needs_a_word(event.cell)]
     told: set[str] = set()
-    for event in one.events:
+    for event in workload.events:
         cause = cause_of(event.cell)
         is_repeated = cause in told or (event.cell.event == "rollout" and bool(told) and not event.is_started)
-        is_aside = not event.is_started and one.blocks(least)
+        is_aside = not event.is_started and workload.blocks(least)
         if needs_a_word(event.cell) and (event.blocks(least) or not (is_repeated or is_aside)):
             yield _sentence(event, least)
             told.add(cause)
     if fine:
         yield f"{joined([_title(event) for event in fine])}: {_fine(fine)}"
-    bad = {event.cell.event for event in one.events if needs_a_word(event.cell)}
-    helps = [f for f in one.findings if f.help and f.evidence.event in bad]
+    bad = {event.cell.event for event in workload.events if needs_a_word(event.cell)}
+    helps = [f for f in workload.findings if f.help and f.evidence.event in bad]
     for finding in helps[:1]:
         yield f"help ({finding.rule}): {finding.help}"
 
@@ -190,29 +196,32 @@ def facts_of(check: Check) -> Iterator[str]:
     """Yield what stands below the workloads."""
     names = names_of(check)
     yield from (f"the API server refuses: {text}" for text in check.refused)
-    yield from (f"together: {one.message}{f' ({at(one.location)})' if one.location else ''}" for one in check.shortages)
+    yield from (
+        f"together: {shortage.message}{f' ({at(shortage.location)})' if shortage.location else ''}"
+        for shortage in check.shortages
+    )
     yield from (of_object(change) for change in check.objects)
     if check.nodes:
         yield f"pools add {listed(check.nodes)} in one placement"
-    yield from (f"{evicts(one)} in one placement by the default scheduler" for one in check.evictions)
-    yield from (_outside(one, names) for one in check.outside)
+    yield from (f"{evicts(eviction)} in one placement by the default scheduler" for eviction in check.evictions)
+    yield from (_outside(scaled, names) for scaled in check.outside)
     if check.broken_glass:
         yield f"break-glass: {check.broken_glass}"
     if check.shadow:
         more = len(check.shortages) + len(check.refused)
-        yield shadowed([one.object for one in check.blocked], more, names)
+        yield shadowed([workload.object for workload in check.blocked], more, names)
     if check.unchanged:
         count = check.unchanged
         yield f"{many(count, 'workload')} {plural(count, 'runs', 'run')} as written"
 
 
-def _outside(one: ScaledOutside, names: Mapping[ObjectRef, str]) -> str:
-    name = names[one.object]
-    runs = f"scaled outside the files: {name} has {many(one.running, 'replica')} by {one.by}"
-    if one.written is None:
+def _outside(scaled: ScaledOutside, names: Mapping[ObjectRef, str]) -> str:
+    name = names[scaled.object]
+    runs = f"scaled outside the files: {name} has {many(scaled.running, 'replica')} by {scaled.by}"
+    if scaled.written is None:
         return f"{runs}, and keeps them: the files leave the number open"
-    until = " until that scales again" if one.is_automatic else ""
-    return f"{runs}, and this apply sets {one.written:,}{until}"
+    until = " until that scales again" if scaled.is_automatic else ""
+    return f"{runs}, and this apply sets {scaled.written:,}{until}"
 
 
 def judged(check: Check) -> str:

@@ -44,11 +44,11 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _obstacle(number: int, alike: Sequence[Obstacle]) -> Iterator[str]:
-    obstacle = max(alike, key=lambda one: len(one.why))
-    kinds = ", ".join(one.kind for one in alike)
+    obstacle = max(alike, key=lambda alternative: len(alternative.why))
+    kinds = ", ".join(alternative.kind for alternative in alike)
     yield from ("", f"{number}. **{plain(str(obstacle.of))}** ({plain(kinds)}), on {_names(obstacle.nodes)}")
     yield f"   - {plain(obstacle.why)}"
-    yield from (f"   - at {code(place(one.at))}" for one in alike if one.at is not None)
+    yield from (f"   - at {code(place(alternative.at))}" for alternative in alike if alternative.at is not None)
     if obstacle.message:
         yield f"   - {plain(obstacle.message)}"
     if obstacle.help:

@@ -182,18 +182,20 @@ def _move(move: Move) -> str:
 
 def told_once(obstacles: Iterable[Obstacle]) -> list[Sequence[Obstacle]]:
     """Return the obstacles; what one message of Kubernetes says of one object and the same nodes is told once."""
-    found: dict[Hashable, list[Obstacle]] = {}
-    for one in obstacles:
-        is_alone = not one.message or one.kind == BUDGET
-        found.setdefault(one if is_alone else (one.of, one.nodes, one.message), []).append(one)
-    return list(found.values())
+    obstacles_once: dict[Hashable, list[Obstacle]] = {}
+    for obstacle in obstacles:
+        is_alone = not obstacle.message or obstacle.kind == BUDGET
+        obstacles_once.setdefault(obstacle if is_alone else (obstacle.of, obstacle.nodes, obstacle.message), []).append(
+            obstacle
+        )
+    return list(obstacles_once.values())
 
 
 def _obstacle(
     alike: Sequence[Obstacle], names: Mapping[str, str], palette: Palette, room: int, verbose: bool
 ) -> Iterator[str]:
     """Yield the lines of obstacles that share object, nodes and message."""
-    obstacle = max(alike, key=lambda one: len(one.why))
+    obstacle = max(alike, key=lambda candidate: len(candidate.why))
     whose = visible(str(obstacle.of))
     why = obstacle.why.replace(f" of {obstacle.of}", "")
     lead = f"{whose} ({obstacle.kind}): " if len(alike) == 1 else f"{whose}: "
@@ -217,10 +219,10 @@ def _obstacle(
 def _kinds(alike: Iterable[Obstacle]) -> Iterator[str]:
     """Yield ``taint manifests/db.yaml:19:7``, ``volume 42:3``: a path stands once."""
     path = ""
-    for one in alike:
-        at = "" if one.at is None else place(one.at)
-        yield f"{one.kind} {at.removeprefix(f'{path}:') if path else at}".rstrip()
-        path = one.at.path if one.at is not None else path
+    for obstacle in alike:
+        at = "" if obstacle.at is None else place(obstacle.at)
+        yield f"{obstacle.kind} {at.removeprefix(f'{path}:') if path else at}".rstrip()
+        path = obstacle.at.path if obstacle.at is not None else path
 
 
 def place(at: Location) -> str:

@@ -31,10 +31,10 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     for severity in reversed(Severity):
         room = ANNOTATIONS_OF_GITHUB - sum(name == _COMMANDS[severity] for name, _ in others)
         room -= len(report.errors) if severity is Severity.ERROR else 0
-        its = [finding for finding in findings if finding.severity is severity]
-        groups = list(once_per_run(its))
+        of_severity = [finding for finding in findings if finding.severity is severity]
+        groups = list(once_per_run(of_severity))
         if len(groups) > room:  # what has one cause takes one annotation
-            groups = list(causes(its))
+            groups = list(causes(of_severity))
         shown = len(groups) if len(groups) <= room else max(room - 1, 0)
         yield from map(_finding, groups[:shown])
         if groups[shown:]:

@@ -138,11 +138,11 @@ def _suppression(finding: Finding) -> dict[str, Any] | None:
     return shown
 
 
-def _exception(one: EndingException) -> dict[str, Any]:
-    where = {"path": one.path, "line": one.line}
-    owner = {"owner": one.owner} if one.owner else {}
-    ends = {"until": one.until, "hasEnded": one.has_ended}
-    return {**ends, "rule": one.rule, "object": one.object, "location": where, **owner}
+def _exception(exception: EndingException) -> dict[str, Any]:
+    where = {"path": exception.path, "line": exception.line}
+    owner = {"owner": exception.owner} if exception.owner else {}
+    ends = {"until": exception.until, "hasEnded": exception.has_ended}
+    return {**ends, "rule": exception.rule, "object": exception.object, "location": where, **owner}
 
 
 def _left_out(item: LeftOut) -> dict[str, Any]:

@@ -40,8 +40,8 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         suites.setdefault(case.suite, []).append(case)
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield f"<testsuites{_attributes(name=_TOOL, **_counts(cases, 'tests', 'failures', 'errors'))}>\n"
-    for name, its in suites.items():
-        yield from _suite(name, its)
+    for name, suite_cases in suites.items():
+        yield from _suite(name, suite_cases)
     lines = "\n".join(f"{label}: {text}" for label, text in footer(report))
     yield f"  <testsuite{_attributes(name='summary', tests='0', failures='0', errors='0')}>\n"
     yield f"    <system-out>{_text(lines)}</system-out>\n  </testsuite>\n"
@@ -49,13 +49,15 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
 
 
 def _cases(report: Report, context: RenderContext) -> Iterator[_Case]:
-    found = [member for finding in report.findings for member in members(finding)]  # a case is about one object
-    blamed = (annotated(finding.location).path for finding in found)
+    blamed_findings = [
+        member for finding in report.findings for member in members(finding)
+    ]  # a case is about one object
+    blamed = (annotated(finding.location).path for finding in blamed_findings)
     paths = [*context.files(), *blamed, *(error.path for error in report.errors)]
     suites: dict[str, list[_Case]] = {relative(path, context.root): [] for path in sorted(set(paths))}
     for error in sorted(report.errors, key=lambda e: (e.path, e.line, e.column, e.message)):
         suites[relative(error.path, context.root)].append(_error(error, context))
-    for finding in by_place(found):
+    for finding in by_place(blamed_findings):
         suites[relative(annotated(finding.location).path, context.root)].append(_finding(finding, context))
     for path, cases in suites.items():
         yield from _with_unique_names(cases or [_Case(path, "no findings")])

@@ -108,12 +108,12 @@ def _findings(report: Report, context: RenderContext) -> Iterator[Block]:
         if part.owner:
             yield Block(f"\n### {plain(part.title)}\n")
         for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
-            its = [cause for cause in part.groups if cause.first.severity is severity]
-            if its and not part.owner:
-                yield Block(f"\n### {many(sum(cause.count for cause in its), severity.word)}\n")
-            for cause in its:
-                found = _finding(*in_environments(cause, report.summary.environments), context)
-                yield Block("".join(found), 1 + len(cause.others))
+            cause_groups = [cause for cause in part.groups if cause.first.severity is severity]
+            if cause_groups and not part.owner:
+                yield Block(f"\n### {many(sum(cause.count for cause in cause_groups), severity.word)}\n")
+            for cause in cause_groups:
+                pieces = _finding(*in_environments(cause, report.summary.environments), context)
+                yield Block("".join(pieces), 1 + len(cause.others))
 
 
 def _error(error: InputError, context: RenderContext) -> str:

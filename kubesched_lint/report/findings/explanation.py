@@ -26,21 +26,21 @@ _INDENT = "  "
 _UNBOUNDED = 10_000
 
 
-def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bool = False) -> str:
+def as_text(explanation: Explanation, *, color: bool = False, width: int = 0, each: bool = False) -> str:
     """Return the text for a terminal of ``width`` cells (0: a pipe), the verdict first.
 
     With ``each``, every node has its own row and its scores; a table that is too wide becomes a list.
     """
     palette = Palette(color)
-    blocks = [_of_group(found.group, palette, width)] if found.group is not None else []
-    of_pools = [note for note in found.notes if note.startswith(WITH_POOLS)]
+    blocks = [_of_group(explanation.group, palette, width)] if explanation.group is not None else []
+    of_pools = [note for note in explanation.notes if note.startswith(WITH_POOLS)]
     more = (f"  {line}" for note in of_pools for line in wrapped(note, max(width - 2, 0), 2))
-    blocks.append("\n".join([_outcome(found, palette, width), *more]))
-    whose = f"for replica {found.replica}, " if found.waits_from else ""
-    blocks += _of_refused([node for node in found.nodes if not node.fits], whose, palette, width, each=each)
-    blocks += _of_fitting(found, palette, width, each=each)
-    if len(found.notes) > len(of_pools):
-        told = (note for note in found.notes if note not in of_pools)
+    blocks.append("\n".join([_outcome(explanation, palette, width), *more]))
+    whose = f"for replica {explanation.replica}, " if explanation.waits_from else ""
+    blocks += _of_refused([node for node in explanation.nodes if not node.fits], whose, palette, width, each=each)
+    blocks += _of_fitting(explanation, palette, width, each=each)
+    if len(explanation.notes) > len(of_pools):
+        told = (note for note in explanation.notes if note not in of_pools)
         notes = (line for note in told for line in wrapped(f"note: {note}", width, 6))
         blocks.append("\n".join(map(palette.dim, notes)))
     return "\n\n".join(blocks)
@@ -57,21 +57,21 @@ def _of_refused(
     yield "\n".join([title, table] if is_table else [title, *_refusal_lines(refused, each, palette, width)])
 
 
-def _of_fitting(found: Explanation, palette: Palette, width: int, *, each: bool) -> Iterator[str]:
+def _of_fitting(explanation: Explanation, palette: Palette, width: int, *, each: bool) -> Iterator[str]:
     """Yield the scores of the nodes that fit, or their names, and the devices that the pod would get."""
-    fitting = found.fitting
+    fitting = explanation.fitting
     totals = [node.total or 0 for node in fitting if node.scores]
     if totals and not each:
         text = f"The nodes that fit score {_between(totals)}; --each shows which plugin gives how much."
         yield "\n".join(wrapped(text, width, 2))
     elif totals:
-        table = _rendered(_scores(found), palette.color)
-        scores = table if _has_room(table, width) else "\n".join(_score_lines(found, palette, width))
-        silent = [p for p in found.plugins if not any(node.scores.get(p) for node in fitting)]
+        table = _rendered(_scores(explanation), palette.color)
+        scores = table if _has_room(table, width) else "\n".join(_score_lines(explanation, palette, width))
+        silent = [p for p in explanation.plugins if not any(node.scores.get(p) for node in fitting)]
         yield scores
         if silent:
             yield palette.dim(f"0 for every node: {', '.join(silent)}")
-    elif fitting and len(found.nodes) > 1:
+    elif fitting and len(explanation.nodes) > 1:
         more = "" if each or len(fitting) <= MOST_LINES else " (--each lists them)"
         yield f"Fits on {_names([n.node for n in fitting], len(fitting) if each else MOST_LINES)}{more}."
     if any(node.devices for node in fitting):
@@ -104,71 +104,73 @@ def _of_group(group: GroupAnswer, palette: Palette, width: int) -> str:
     return "\n".join([*lines, "", "For this pod alone:"])
 
 
-def _outcome(found: Explanation, palette: Palette, width: int) -> str:
-    fitting, subject = found.fitting, visible(found.subject)
-    if found.made_for is not None:
-        return _of_daemons(found, found.made_for, palette, width)
+def _outcome(explanation: Explanation, palette: Palette, width: int) -> str:
+    fitting, subject = explanation.fitting, visible(explanation.subject)
+    if explanation.made_for is not None:
+        return _of_daemons(explanation, explanation.made_for, palette, width)
     if not fitting:
         lines = [
-            _sentence(palette.bold, _negative(found), width),
-            *(f"  {line}" for text in _reasons(found) for line in wrapped(text, max(width - 2, 0))),
+            _sentence(palette.bold, _negative(explanation), width),
+            *(f"  {line}" for text in _reasons(explanation) for line in wrapped(text, max(width - 2, 0))),
         ]
-        if found.nominated:
-            victims = ", ".join(map(visible, found.victims))
-            lines.append(f"Preemption evicts {victims} from {found.nominated}, and the pod waits for that node.")
+        if explanation.nominated:
+            victims = ", ".join(map(visible, explanation.victims))
+            lines.append(f"Preemption evicts {victims} from {explanation.nominated}, and the pod waits for that node.")
         return "\n".join(lines)
-    where = f"{len(fitting)} of {many(len(found.nodes), 'node')}{', as far as is known' * found.lacks_facts}"
-    choice = _choice(found)
-    if not found.waits_from:
+    where = (
+        f"{len(fitting)} of {many(len(explanation.nodes), 'node')}{', as far as is known' * explanation.lacks_facts}"
+    )
+    choice = _choice(explanation)
+    if not explanation.waits_from:
         return _sentence(palette.good, f"{subject} fits on {where}{f'; {choice}' if choice else ''}.", width)
     # A count of nodes for one pod was read as an answer for all of them.
-    workload = subject.removeprefix(f"replica {found.replica} of ")
-    last = f"replica {found.waits_from} of {found.replicas} {_nowhere(found)}"
-    why = without_preemption(visible(found.waits_because)).partition(" available: ")[2].rstrip(".")
-    text = f"{workload}: {last}{f': {why}' * bool(why)} (--replica {found.waits_from} says more)."
-    own = f"Replica {found.replica} fits on {where}{f'; {choice}' * bool(choice)}."
+    workload = subject.removeprefix(f"replica {explanation.replica} of ")
+    last = f"replica {explanation.waits_from} of {explanation.replicas} {_nowhere(explanation)}"
+    why = without_preemption(visible(explanation.waits_because)).partition(" available: ")[2].rstrip(".")
+    text = f"{workload}: {last}{f': {why}' * bool(why)} (--replica {explanation.waits_from} says more)."
+    own = f"Replica {explanation.replica} fits on {where}{f'; {choice}' * bool(choice)}."
     return "\n".join([_sentence(palette.bold, text, width), _sentence(palette.good, own, width)])
 
 
-def _choice(found: Explanation) -> str:
+def _choice(explanation: Explanation) -> str:
     """Return which node the scheduler chooses; empty if only one is left, or it has no choice."""
-    winners = [node.node for node in found.fitting if node.may_win]
-    if not found.fitting[0].scores:
+    winners = [node.node for node in explanation.fitting if node.may_win]
+    if not explanation.fitting[0].scores:
         return ""
-    if found.sampled:
+    if explanation.sampled:
         return "the scheduler scores only some of them, so it may choose any"
     if len(winners) == 1:
         return f"the scheduler chooses {winners[0]}"
     return f"the scheduler chooses one of {_names(winners)} at random"
 
 
-def _negative(found: Explanation) -> str:
+def _negative(explanation: Explanation) -> str:
     """Return the verdict on a pod that fits on no node, or that is never created."""
-    subject = visible(found.subject)
-    if found.refused:
+    subject = visible(explanation.subject)
+    if explanation.refused:
         return f"The API server refuses {subject}: it is not applied, and makes no pods."
-    if found.not_created:
+    if explanation.not_created:
         return f"{subject}: no pod is created, because the API server rejects it."
-    fate = ": the pod stays Pending." if found.waits else ": the pod never runs."
-    return f"{subject} {_nowhere(found)}{'.' if found.may_grow else fate}"
+    fate = ": the pod stays Pending." if explanation.waits else ": the pod never runs."
+    return f"{subject} {_nowhere(explanation)}{'.' if explanation.may_grow else fate}"
 
 
-def _nowhere(found: Explanation) -> str:
-    nodes, noun = len(found.nodes), "existing node" if found.may_grow else "node"
+def _nowhere(explanation: Explanation) -> str:
+    nodes, noun = len(explanation.nodes), "existing node" if explanation.may_grow else "node"
     return f"does not fit on the only {noun}" if nodes == 1 else f"fits on none of {many(nodes, noun)}"
 
 
-def _reasons(found: Explanation) -> Sequence[str]:
+def _reasons(explanation: Explanation) -> Sequence[str]:
     """The messages behind a negative answer, those about a refused object with their places."""
-    return [visible(refusal.sentence) for refusal in found.refused] or [found.message]
+    return [visible(refusal.sentence) for refusal in explanation.refused] or [explanation.message]
 
 
-def _of_daemons(found: Explanation, made_for: int, palette: Palette, width: int) -> str:
-    waiting, subject = made_for - len(found.fitting), visible(found.subject)
+def _of_daemons(explanation: Explanation, made_for: int, palette: Palette, width: int) -> str:
+    waiting, subject = made_for - len(explanation.fitting), visible(explanation.subject)
     if not made_for:
         text = f"{subject}: no pod is created, because labels or taints of every node exclude it."
         return _sentence(palette.bold, text, width)
-    made = f"{subject}: a pod is created for {made_for:,} of {many(len(found.nodes), 'node')}"
+    made = f"{subject}: a pod is created for {made_for:,} of {many(len(explanation.nodes), 'node')}"
     if waiting:
         return _sentence(
             palette.bold, f"{made}; {waiting:,} of them {plural(waiting, 'stays', 'stay')} Pending.", width
@@ -183,18 +185,18 @@ def _sentence(paint: Callable[[str], str], text: str, width: int) -> str:
 # --- the tables -----------------------------------------------------------------------------------------------------
 
 
-def _scores(found: Explanation) -> Table:
-    plugins = [p for p in found.plugins if any(node.scores.get(p) for node in found.fitting)]
+def _scores(explanation: Explanation) -> Table:
+    plugins = [p for p in explanation.plugins if any(node.scores.get(p) for node in explanation.fitting)]
     table = _table("NODE", *(_broken(p) for p in plugins), "TOTAL")
     for column in table.columns[1:]:
         column.justify = "right"
-    ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
-    for one in ranked:
-        best = one.may_win and not found.sampled
+    ranked = sorted(explanation.fitting, key=lambda node: -(node.total or 0))
+    for verdict in ranked:
+        best = verdict.may_win and not explanation.sampled
         table.add_row(
-            Text(visible(one.node)),
-            *(str(one.scores.get(p, 0)) for p in plugins),
-            str(one.total),
+            Text(visible(verdict.node)),
+            *(str(verdict.scores.get(p, 0)) for p in plugins),
+            str(verdict.total),
             style="bold green" if best else None,
         )
     return table
@@ -223,13 +225,13 @@ def _cells(line: str) -> int:
     return Text.from_ansi(line).cell_len
 
 
-def _score_lines(found: Explanation, palette: Palette, width: int) -> Iterator[str]:
+def _score_lines(explanation: Explanation, palette: Palette, width: int) -> Iterator[str]:
     """The scores as a list for a narrow terminal: below each node its scores."""
-    ranked = sorted(found.fitting, key=lambda node: -(node.total or 0))
-    for one in ranked:
-        for line in wrapped(f"{visible(one.node)}: {one.total}", max(width - 2, 24)):
-            yield _INDENT + (palette.good(line) if one.may_win and not found.sampled else line)
-        parts = ", ".join(f"{plugin} {points}" for plugin, points in one.scores.items() if points)
+    ranked = sorted(explanation.fitting, key=lambda node: -(node.total or 0))
+    for verdict in ranked:
+        for line in wrapped(f"{visible(verdict.node)}: {verdict.total}", max(width - 2, 24)):
+            yield _INDENT + (palette.good(line) if verdict.may_win and not explanation.sampled else line)
+        parts = ", ".join(f"{plugin} {points}" for plugin, points in verdict.scores.items() if points)
         yield from (f"{_INDENT * 2}{text}" for text in wrapped(parts, max(width - 4, 24)))
 
 
@@ -263,10 +265,10 @@ def _grouped(
     """Groups of nodes with equal keys, ordered by their first nodes."""
     if not grouped:
         return [[node] for node in nodes]
-    found: dict[Hashable, list[NodeVerdict]] = {}
+    by_key: dict[Hashable, list[NodeVerdict]] = {}
     for node in nodes:
-        found.setdefault(key(node), []).append(node)
-    return list(found.values())
+        by_key.setdefault(key(node), []).append(node)
+    return list(by_key.values())
 
 
 def _table(*headers: str) -> Table:
@@ -307,33 +309,33 @@ def _names(names: Sequence[str], most: int = SHOWN) -> str:
 # --- JSON -----------------------------------------------------------------------------------------------------------
 
 
-def as_json(found: Explanation, environment: str = "") -> str:
+def as_json(explanation: Explanation, environment: str = "") -> str:
     """``{"subject", "fits": [node…], "mayWin": [node…], "sampled", "message", "nominated", "victims", "nodes": […]}``.
 
     A node has ``obstacles``, or ``scores`` and ``total`` if several nodes fit, and ``devices`` if the pod needs any.
     The pod of a gang has ``group``, and a workload that the API server refuses has ``refused``: [{code, message, at}…].
     """
-    return json_text(_value(found, environment), 2)
+    return json_text(_value(explanation, environment), 2)
 
 
 def all_as_json(answers: Sequence[Answer]) -> str:
     """Return one answer as ``as_json``; several as ``{"answers": […]}``, each with its ``environment``."""
-    each = [(one.explanation, name) for one in answers for name in one.environments or [""]]
+    each = [(answer.explanation, name) for answer in answers for name in answer.environments or [""]]
     if len(answers) == 1:
         return as_json(answers[0].explanation, each[0][1] if len(each) == 1 else "")
-    return json_text({"answers": [_value(*one) for one in each]}, 2)
+    return json_text({"answers": [_value(*named_answer) for named_answer in each]}, 2)
 
 
 def all_as_text(answers: Sequence[Answer], *, color: bool = False, width: int = 0, each: bool = False) -> str:
     """Return the text of all answers, each with the environments that it holds in."""
     texts = (
         as_text(
-            replace(one.explanation, subject=with_environments(one.explanation.subject, one.environments)),
+            replace(answer.explanation, subject=with_environments(answer.explanation.subject, answer.environments)),
             color=color,
             width=width,
             each=each,
         )
-        for one in (answers if each else _alike_once(answers))
+        for answer in (answers if each else _alike_once(answers))
     )
     return "\n\n\n".join(texts)
 
@@ -341,40 +343,47 @@ def all_as_text(answers: Sequence[Answer], *, color: bool = False, width: int = 
 def _alike_once(answers: Sequence[Answer]) -> Iterator[Answer]:
     """Yield the answers; of those that differ in numbers only, the first with all environments."""
     alike: dict[Hashable, list[Answer]] = {}
-    for one in answers:
-        alike.setdefault(_seen(one.explanation), []).append(one)
+    for answer in answers:
+        alike.setdefault(_seen(answer.explanation), []).append(answer)
     for first, *others in alike.values():
-        names = tuple(name for one in (first, *others) for name in one.environments)
-        if any(one.explanation != first.explanation for one in others):
+        names = tuple(name for answer in (first, *others) for name in answer.environments)
+        if any(answer.explanation != first.explanation for answer in others):
             note = f"some numbers differ: those above are of {first_few(first.environments)}; --each has all"
             first = replace(first, explanation=replace(first.explanation, notes=(*first.explanation.notes, note)))
         yield replace(first, environments=names)
 
 
-def _seen(found: Explanation) -> Hashable:
+def _seen(explanation: Explanation) -> Hashable:
     """Return what a reader compares: which nodes fit, which may win, and why others do not, without details."""
-    nodes = ((n.node, n.may_win, *((o.plugin, o.reason, o.removable) for o in n.obstacles)) for n in found.nodes)
-    notes = {note for note in found.notes if note.startswith(("not known", WITH_POOLS))}
-    ends = (found.message, found.refusal, found.nominated, found.not_created, found.made_for, found.waits_from)
-    return found.subject, ends, found.refused, str(found.group), tuple(nodes), frozenset(notes)
+    nodes = ((n.node, n.may_win, *((o.plugin, o.reason, o.removable) for o in n.obstacles)) for n in explanation.nodes)
+    notes = {note for note in explanation.notes if note.startswith(("not known", WITH_POOLS))}
+    ends = (
+        explanation.message,
+        explanation.refusal,
+        explanation.nominated,
+        explanation.not_created,
+        explanation.made_for,
+        explanation.waits_from,
+    )
+    return explanation.subject, ends, explanation.refused, str(explanation.group), tuple(nodes), frozenset(notes)
 
 
-def _value(found: Explanation, environment: str) -> dict[str, object]:
+def _value(explanation: Explanation, environment: str) -> dict[str, object]:
     return {
-        "subject": found.subject,
+        "subject": explanation.subject,
         **({"environment": environment} if environment else {}),
-        "fits": [node.node for node in found.fitting],
-        "mayWin": [node.node for node in found.nodes if node.may_win],
-        "sampled": found.sampled,
-        "message": found.message or None,
-        "nominated": found.nominated or None,
-        "victims": list(found.victims),
-        "notes": list(found.notes),
-        **({} if found.group is None else {"group": _group(found.group)}),
-        **({} if found.made_for is None else {"madeFor": found.made_for}),
-        **({"created": False} if found.not_created else {}),
-        **({"refused": [_refusal(refusal) for refusal in found.refused]} if found.refused else {}),
-        "nodes": [_node(node) for node in found.nodes],
+        "fits": [node.node for node in explanation.fitting],
+        "mayWin": [node.node for node in explanation.nodes if node.may_win],
+        "sampled": explanation.sampled,
+        "message": explanation.message or None,
+        "nominated": explanation.nominated or None,
+        "victims": list(explanation.victims),
+        "notes": list(explanation.notes),
+        **({} if explanation.group is None else {"group": _group(explanation.group)}),
+        **({} if explanation.made_for is None else {"madeFor": explanation.made_for}),
+        **({"created": False} if explanation.not_created else {}),
+        **({"refused": [_refusal(refusal) for refusal in explanation.refused]} if explanation.refused else {}),
+        "nodes": [_node(node) for node in explanation.nodes],
     }
 
 

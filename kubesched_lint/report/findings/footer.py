@@ -34,9 +34,9 @@ def open_findings(report: Report) -> Iterator[Finding]:
 
 def standing_premises(report: Report) -> Iterator[tuple[str, str]]:
     """Yield ``assumes`` and each premise of all that is judged from files, with the number of findings it holds for."""
-    found = list(open_findings(report))
-    for premise, count in standing(found).items():
-        yield "assumes", f"{premise} ({count:,} of {many(len(found), 'finding')})"
+    shown_findings = list(open_findings(report))
+    for premise, count in standing(shown_findings).items():
+        yield "assumes", f"{premise} ({count:,} of {many(len(shown_findings), 'finding')})"
 
 
 def in_shadow(report: Report, fail_on: Severity | None) -> Report:
@@ -78,13 +78,13 @@ def verdict(report: Report) -> str:
     parts = [many(n, severity.word) for severity, n in counts(open_findings(report)).items() if n]
     waived, known = suppressed(report)
     aside = [f"{n} {word}" for n, word in ((waived, "suppressed"), (known, "known")) if n]
-    found = ", ".join(parts) or "no findings"
+    counted = ", ".join(parts) or "no findings"
     if not parts and summary.unjudged:
         read = many(summary.workloads, "workload")
-        found = f"no findings in the {read} read" if summary.workloads else "no workload was read"
+        counted = f"no findings in the {read} read" if summary.workloads else "no workload was read"
     left = f"; {summary.gaps}" if summary.gaps else ""
     shadow = f"; shadow: {len(summary.would_block):,} would have blocked, exit 0" if summary.shadow else ""
-    return found + (f" ({', '.join(aside)})" if aside else "") + left + shadow
+    return counted + (f" ({', '.join(aside)})" if aside else "") + left + shadow
 
 
 def footer(report: Report, most_names: int = SHOWN) -> Iterator[tuple[str, str]]:
@@ -131,10 +131,10 @@ def _targets(summary: Summary) -> Iterator[str]:
 
 def exceptions(summary: Summary, most: int = LONGEST_LIST) -> Iterator[str]:
     """One line per exception, the earliest end first: ``2027-03-01: some-rule at web.yaml:3 (@team)``."""
-    for one in summary.exceptions[:most]:
-        owner = f" ({one.owner})" if one.owner else ""
-        ended = ", has ended" if one.has_ended else ""
-        yield f"{one.until}{ended}: {one.rule} at {one.path}:{one.line}{owner}"
+    for exception in summary.exceptions[:most]:
+        owner = f" ({exception.owner})" if exception.owner else ""
+        ended = ", has ended" if exception.has_ended else ""
+        yield f"{exception.until}{ended}: {exception.rule} at {exception.path}:{exception.line}{owner}"
     more = len(summary.exceptions) - most
     if more > 0:
         yield f"{many(more, 'more exception')} (--format json lists them all)"
@@ -171,9 +171,9 @@ def summary_of(name: str, report: Report) -> TargetSummary:
 
 def softened(report: Report) -> str:
     """Return ``node-groups = "complete" makes 2 warnings errors``, and so for --fixed; or nothing."""
-    found = list(open_findings(report))
-    complete = sum(1 for finding in found if finding.if_complete is Severity.ERROR)
-    fixed = sum(1 for finding in found if finding.if_fixed is Severity.ERROR)
+    findings = list(open_findings(report))
+    complete = sum(1 for finding in findings if finding.if_complete is Severity.ERROR)
+    fixed = sum(1 for finding in findings if finding.if_fixed is Severity.ERROR)
     parts = []
     if complete:
         parts.append(f'node-groups = "complete" makes {_into_errors(complete)}')
@@ -257,8 +257,8 @@ def _reasons(report: Report) -> list[tuple[str, list[str]]]:
     reasons: dict[str, list[str]] = {}
     for skip in report.skipped:
         reasons.setdefault(skip.reason, []).append(skip.rule)
-    found = [(reason, sorted(filter(None, rules))) for reason, rules in reasons.items()]
-    return sorted(found, key=lambda pair: (-len(pair[1]), pair[0]))
+    rules_by_reason = [(reason, sorted(filter(None, rules))) for reason, rules in reasons.items()]
+    return sorted(rules_by_reason, key=lambda pair: (-len(pair[1]), pair[0]))
 
 
 def statistics(report: Report) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:

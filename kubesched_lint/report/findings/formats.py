@@ -62,7 +62,7 @@ def targets(formats: Sequence[str]) -> tuple[ReportTarget, ...]:
 
     Raises FormatError for an unknown name, an empty FILE, or two reports with the same target.
     """
-    found: dict[str, ReportTarget] = {}
+    by_place: dict[str, ReportTarget] = {}
     for text in formats:
         name, equals, file = text.partition("=")
         renderer(name)
@@ -70,11 +70,11 @@ def targets(formats: Sequence[str]) -> tuple[ReportTarget, ...]:
             raise FormatError(f"--format {text}: a file name belongs after the =")
         target = ReportTarget(name, "" if file == "-" else file)
         place = os.path.abspath(target.file) if target.file else ""
-        if place in found:
+        if place in by_place:
             where = target.file or "standard output"
-            raise FormatError(f"{found[place].format} and {name} both go to {where}: write one as {name}=FILE")
-        found[place] = target
-    return tuple(found.values())
+            raise FormatError(f"{by_place[place].format} and {name} both go to {where}: write one as {name}=FILE")
+        by_place[place] = target
+    return tuple(by_place.values())
 
 
 def write(

@@ -51,7 +51,7 @@ def _checked(report: Report, environments: Sequence[str]) -> str:
     where = f" ({first_few(environments)})" if environments else ""
     nodes = _nodes(report)
     if summary.targets:
-        nodes = f"in {many(len(summary.targets), 'target')} ({first_few([one.name for one in summary.targets])})"
+        nodes = f"in {many(len(summary.targets), 'target')} ({first_few([target.name for target in summary.targets])})"
     return f"checked {many(summary.workloads, 'workload')}{where} {nodes}"
 
 

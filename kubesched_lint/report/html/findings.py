@@ -38,39 +38,39 @@ class NumberedCauses(Struct, frozen=True):
 
 
 def numbered(report: Report) -> NumberedCauses:
-    found = tuple(causes(errors_first(open_findings(report))))
-    numbers = ByIdentity((cause.first, number) for number, cause in enumerate(found[:MOST_FULL], 1))
-    return NumberedCauses(found, numbers, report.summary.environments)
+    cause_groups = tuple(causes(errors_first(open_findings(report))))
+    numbers = ByIdentity((cause.first, number) for number, cause in enumerate(cause_groups[:MOST_FULL], 1))
+    return NumberedCauses(cause_groups, numbers, report.summary.environments)
 
 
-def sections(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
+def sections(numbered_causes: NumberedCauses, context: RenderContext) -> Iterator[str]:
     """Yield a section per file, in the order of paths, for each owner."""
-    for part in by_owner(this.causes[: MOST_FULL + MOST_SHORT]):
+    for part in by_owner(numbered_causes.causes[: MOST_FULL + MOST_SHORT]):
         if part.owner:
             yield f'<div class="owned"><h3 class="owner">{esc(part.title)}</h3>\n'
-        yield from _of_files(part.groups, this, context)
+        yield from _of_files(part.groups, numbered_causes, context)
         yield "</div>\n" if part.owner else ""
-    missing = this.causes[MOST_FULL + MOST_SHORT :]
+    missing = numbered_causes.causes[MOST_FULL + MOST_SHORT :]
     if missing:
         left = sum(cause.count for cause in missing)
         yield f'<p class="more">… and {many(left, "more finding")}: <code>--format json</code> lists them all.</p>'
 
 
-def _of_files(groups: Sequence[FindingGroup], this: NumberedCauses, context: RenderContext) -> Iterator[str]:
+def _of_files(groups: Sequence[FindingGroup], numbered_causes: NumberedCauses, context: RenderContext) -> Iterator[str]:
     files: dict[str, list[FindingGroup]] = {}
     for cause in groups:
         files.setdefault(cause.first.location.path, []).append(cause)
-    for path, its in files.items():
-        count = sum(cause.count for cause in its)
+    for path, cause_groups in files.items():
+        count = sum(cause.count for cause in cause_groups)
         title = f"<span>{esc(path)}</span> <small>{many(count, 'finding')}</small>"
         yield f'<section class="file"><h3 class="path">{title}</h3>'
         brief = []
-        for cause in its:
-            number = this.numbers.get(cause.first)
+        for cause in cause_groups:
+            number = numbered_causes.numbers.get(cause.first)
             if number is None:
                 brief.append(cause)
             else:
-                yield from _article(*in_environments(cause, this.environments), number, context)
+                yield from _article(*in_environments(cause, numbered_causes.environments), number, context)
         if brief:
             # Browsers number the items of a real list, which takes seconds when a script hides many at once.
             yield f'<div class="brief" role="list">{"".join(_brief(cause) for cause in brief)}</div>'
@@ -185,8 +185,8 @@ def errors(items: Sequence[InputError], context: RenderContext) -> Iterator[str]
 
 def suppressed(report: Report) -> Iterator[str]:
     """Yield a row per waived or known finding, with the reason and the place of its waiver."""
-    found = [f for f in errors_first(report.findings) if f.suppressed is not None]
-    for finding in found[:MOST_FULL]:
+    hidden = [f for f in errors_first(report.findings) if f.suppressed is not None]
+    for finding in hidden[:MOST_FULL]:
         assert finding.suppressed is not None
         word = "known" if finding.suppressed.known else "waived"
         by = finding.suppressed.location
@@ -196,8 +196,8 @@ def suppressed(report: Report) -> Iterator[str]:
             f'<span class="rule">{esc(finding.rule)}</span> {esc(finding.message)}'
             f"<em>{esc(reason)}{f' ({esc(_place(by))})' if by else ''}</em></div>"
         )
-    if len(found) > MOST_FULL:
-        yield f'<div role="listitem">… and {len(found) - MOST_FULL:,} more</div>'
+    if len(hidden) > MOST_FULL:
+        yield f'<div role="listitem">… and {len(hidden) - MOST_FULL:,} more</div>'
 
 
 # --- the changes of a fix, as removed and added lines -----------------------------------------------------------------

@@ -66,9 +66,9 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
     for alike, name in zip(groups, names, strict=True):
         yield from _row(simulation, alike, common, errors, several=names.count(name) > 1)
     yield "</tbody></table></div>\n"
-    found = {each for row in rows for each in _shades(simulation, row, errors)}
+    shades = {each for row in rows for each in _shades(simulation, row, errors)}
     key = "".join(
-        f'<li class="{v}"><b>{_SIGNS[v]}</b> {esc(_meaning(v, words))}</li>' for v, words in _KEY if v in found
+        f'<li class="{v}"><b>{_SIGNS[v]}</b> {esc(_meaning(v, words))}</li>' for v, words in _KEY if v in shades
     )
     yield f'<ul class="key">{key}</ul>\n'
     if meanings := signs(cell for row in rows for cell in row.cells):

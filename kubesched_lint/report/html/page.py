@@ -49,7 +49,7 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
     """Yield the page in pieces."""
     context = replace(context, sources=lru_cache(maxsize=8)(context.sources))
     seen = context.extras()
-    this = numbered(report)
+    numbered_causes = numbered(report)
     yield from head(verdict(report))
     yield from _masthead()
     yield "<main>\n"
@@ -66,15 +66,15 @@ def render(report: Report, context: RenderContext) -> Iterator[str]:
         yield from part("cluster", "The cluster", (f"{status}\n", *picture(seen.diagram)), tag="aside")
     missing = f" {esc(report.summary.gaps)}." if report.summary.gaps else ""
     nothing = f'<p class="calm">No findings: nothing that was checked keeps a pod from a node.{missing}</p>'
-    yield from part("findings", "Findings", sections(this, context) if this.causes else [nothing])
+    yield from part("findings", "Findings", sections(numbered_causes, context) if numbered_causes.causes else [nothing])
     yield "</div>\n"
     rows = "".join(suppressed(report))
     if rows:
         yield from part("waived", "Waived and known", [f'<div class="brief" role="list">{rows}</div>'])
     yield from part("notes", "What was checked, and what was not", _footer(report))
-    yield from _rules(this, context)
+    yield from _rules(numbered_causes, context)
     yield "</main>\n"
-    yield from _foot(report, this, seen, context)
+    yield from _foot(report, numbered_causes, seen, context)
 
 
 def head(title: str, *, scripted: bool = True) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _masthead() -> Iterator[str]:
 
 def _summary(report: Report) -> Iterator[str]:
     lines = dict(footer(report))
-    found = counts(open_findings(report))
+    totals = counts(open_findings(report))
     waived, known = suppressed_counts(report)
     yield f'<section class="summary"><h1>{esc(outcome(report))}</h1>\n'
     yield f"<p>{esc(lines['checked'])}</p>"
@@ -117,7 +117,7 @@ def _summary(report: Report) -> Iterator[str]:
     yield "\n"
     yield '<ul class="tiles">'
     for severity in (Severity.ERROR, Severity.WARNING, Severity.NOTE):
-        word, count = severity.word, found[severity]
+        word, count = severity.word, totals[severity]
         pressed = f'type="button" class="{word}" data-filter="{word}" aria-pressed="true"{"" if count else " disabled"}'
         yield f"<li><button {pressed}><b>{count:,}</b> {plural(count, word)}</button></li>"
     for count, words in ((waived, "waived"), (known, "known"), (len(report.skipped), "skipped")):
@@ -149,9 +149,9 @@ def _footer(report: Report) -> Iterator[str]:
     yield "</dl>\n"
 
 
-def _rules(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
+def _rules(numbered_causes: NumberedCauses, context: RenderContext) -> Iterator[str]:
     """Yield the card of each rule that has findings on the page."""
-    slugs = sorted({cause.first.rule for cause in this.causes if cause.first in this.numbers})
+    slugs = sorted({cause.first.rule for cause in numbered_causes.causes if cause.first in numbered_causes.numbers})
     if not slugs:
         return
     yield '<section id="rules" class="part" aria-labelledby="h-rules"><h2 id="h-rules">The rules</h2>\n'
@@ -168,19 +168,21 @@ def _rules(this: NumberedCauses, context: RenderContext) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _foot(report: Report, this: NumberedCauses, seen: ReportExtras | None, context: RenderContext) -> Iterator[str]:
+def _foot(
+    report: Report, numbered_causes: NumberedCauses, seen: ReportExtras | None, context: RenderContext
+) -> Iterator[str]:
     shown = "".join(f"<dt><kbd>{esc(keys)}</kbd></dt><dd>{esc(words)}</dd>" for keys, words in _KEYS)
     yield f'<dialog id="keys" aria-label="Keys"><h2>Keys</h2><dl>{shown}</dl>'
     yield '<form method="dialog"><button>Close</button></form></dialog>\n'
     yield f'<footer>kubesched-lint {esc(context.version)}</footer>\n<p id="none" hidden>Nothing matches.</p>\n'
     if seen is not None and seen.diagram.groups:
-        yield f'<script type="application/json" id="view">{_data(_view(report, this, seen))}</script>\n'
+        yield f'<script type="application/json" id="view">{_data(_view(report, numbered_causes, seen))}</script>\n'
     yield f"<script>{_file('page.js')}</script>\n</body>\n</html>\n"
 
 
-def _view(report: Report, this: NumberedCauses, seen: ReportExtras) -> object:
+def _view(report: Report, numbered_causes: NumberedCauses, seen: ReportExtras) -> object:
     focus = ByIdentity(zip(report.findings, seen.diagram.focuses, strict=True))
-    return view(seen.diagram, [focus.get(key) for key in this.numbers])
+    return view(seen.diagram, [focus.get(key) for key in numbered_causes.numbers])
 
 
 def _data(value: object) -> str:

@@ -75,7 +75,7 @@ def _list(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _table(heads: Sequence[str], rows: Iterable[str], name: str = "") -> Iterator[str]:
-    columns = "".join(f'<th scope="col">{esc(one)}</th>' for one in heads)
+    columns = "".join(f'<th scope="col">{esc(heading)}</th>' for heading in heads)
     yield f'<div class="scroll{name}"><table class="matrix plain{name}"><thead><tr>{columns}</tr></thead><tbody>\n'
     yield from rows
     yield "</tbody></table></div>\n"
@@ -83,18 +83,18 @@ def _table(heads: Sequence[str], rows: Iterable[str], name: str = "") -> Iterato
 
 def _workloads(plan: Plan) -> Iterator[str]:
     """Yield one table; a workload's changed cells are rows below it, with their reasons."""
-    rows = (row for one in words.by_importance(plan.workloads) for row in _workload(one, plan))
+    rows = (row for workload in words.by_importance(plan.workloads) for row in _workload(workload, plan))
     yield from _table(("workload", "change", "after the change"), rows)
 
 
-def _workload(one: WorkloadPlan, plan: Plan) -> Iterator[str]:
-    change = one.change
+def _workload(workload: WorkloadPlan, plan: Plan) -> Iterator[str]:
+    change = workload.change
     fields = "; ".join(words.fields(change)) if change else ""
     remark = f"<br><small>{esc(change.remark)}</small>" if change and change.remark else ""
     place = at(change.location) if change else ""
-    name = f"{esc(words.name(one))} <small>{esc(place)}</small>"
+    name = f"{esc(words.name(workload))} <small>{esc(place)}</small>"
     yield f'<tr><th scope="row">{name}</th><td>{esc(words.actions(change))}{remark}</td><td>{esc(fields)}</td></tr>\n'
-    for cell in words.cells_in_order(one.cells):
+    for cell in words.cells_in_order(workload.cells):
         yield _cell(cell, plan)
 
 
@@ -121,8 +121,8 @@ def _room(plan: Plan) -> Iterator[str]:
     yield from _table(heads, shown)
 
 
-def _findings(found: Sequence[FindingChange]) -> Iterator[str]:
-    yield from _table(("", "severity", "finding", "rule", "place"), map(_finding, found))
+def _findings(finding_changes: Sequence[FindingChange]) -> Iterator[str]:
+    yield from _table(("", "severity", "finding", "rule", "place"), map(_finding, finding_changes))
 
 
 def _finding(change: FindingChange) -> str:

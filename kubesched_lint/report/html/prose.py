@@ -49,9 +49,9 @@ def _paragraph(lines: list[str]) -> Iterator[str]:
         return
     items: list[list[str]] = []
     for line in lines:
-        found = _ITEM.fullmatch(line)
-        if found:
-            items.append([found.group(1)])
+        match = _ITEM.fullmatch(line)
+        if match:
+            items.append([match.group(1)])
         elif items:
             items[-1].append(line.strip())
     if items and _ITEM.fullmatch(lines[0]):
@@ -68,23 +68,23 @@ def _table_row(line: str) -> str:
 
 def inline(text: str) -> str:
     shown, at = [], 0
-    for found in _INLINE.finditer(text):
-        shown.append(esc(text[at : found.start()]))
-        shown.append(_span(found))
-        at = found.end()
+    for match in _INLINE.finditer(text):
+        shown.append(esc(text[at : match.start()]))
+        shown.append(_span(match))
+        at = match.end()
     shown.append(esc(text[at:]))
     return "".join(shown)
 
 
-def _span(found: re.Match[str]) -> str:
-    if found["code"] is not None:
-        return f"<code>{esc(found['code'].strip())}</code>"
-    if found["strong"] is not None:
-        return f"<strong>{inline(found['strong'])}</strong>"
-    if found["em"] is not None:
-        return f"<em>{esc(found['em'])}</em>"
-    address = found["auto"] or found["link"]
-    text = esc(found["auto"] or found["text"])
+def _span(match: re.Match[str]) -> str:
+    if match["code"] is not None:
+        return f"<code>{esc(match['code'].strip())}</code>"
+    if match["strong"] is not None:
+        return f"<strong>{inline(match['strong'])}</strong>"
+    if match["em"] is not None:
+        return f"<em>{esc(match['em'])}</em>"
+    address = match["auto"] or match["link"]
+    text = esc(match["auto"] or match["text"])
     if not address.startswith("https://"):  # a relative link of the documentation has no target here
         return text
     return f'<a href="{esc(address)}" rel="noreferrer">{text}</a>'

@@ -72,15 +72,17 @@ def _lines_of(span: Span, lines: Sequence[str]) -> Iterable[int]:
 
 
 def _row(number: int, text: str, marks: Sequence[LineMark], lines: Sequence[str]) -> str:
-    found = [(mark, *reach) for mark in marks if (reach := _on_line(mark.span, number, text, lines)) is not None]
+    marked = [(mark, *reach) for mark in marks if (reach := _on_line(mark.span, number, text, lines)) is not None]
     labels = "".join(
-        f'<span class="label">{esc(mark.label)}</span>' for mark, *_ in found if mark.label and mark.span.line == number
+        f'<span class="label">{esc(mark.label)}</span>'
+        for mark, *_ in marked
+        if mark.label and mark.span.line == number
     )
-    primary = any(mark.primary for mark, *_ in found)
-    kind = " hit" if primary else " rel" if found else ""
+    primary = any(mark.primary for mark, *_ in marked)
+    kind = " hit" if primary else " rel" if marked else ""
     return (
         f'<span class="row{kind}"><span class="no">{number}</span>'
-        f'<span class="code">{_coloured(text, found)}</span>{labels}</span>'
+        f'<span class="code">{_coloured(text, marked)}</span>{labels}</span>'
     )
 
 

@@ -84,10 +84,10 @@ def _waiting(diagram: ClusterDiagram) -> Iterator[str]:
 
 
 def _zones(diagram: ClusterDiagram) -> list[_Domain]:
-    found: dict[str, list[tuple[int, NodeGroup]]] = {}
+    domains: dict[str, list[tuple[int, NodeGroup]]] = {}
     for place, group in enumerate(diagram.groups):
-        found.setdefault(group.domain, []).append((place, group))
-    return [_Domain(name, tuple(groups)) for name, groups in found.items()]
+        domains.setdefault(group.domain, []).append((place, group))
+    return [_Domain(name, tuple(groups)) for name, groups in domains.items()]
 
 
 def _counted(key: str, domains: int) -> str:
@@ -200,28 +200,28 @@ def view(diagram: ClusterDiagram, focuses: Sequence[Highlight | None]) -> dict[s
 def _about_nodes(diagram: ClusterDiagram, number: int) -> str:
     counts = diagram.counts[number]
     parts = [f"{diagram.workloads[number]} can use {counts[USABLE]:,} of {many(sum(counts.values()), 'node')}"]
-    for level, one, more in (
+    for level, singular, more in (
         (TAINTED, "has a taint that it does not tolerate", "have a taint that it does not tolerate"),
         (UNMATCHED, "does not match its node selector or affinity", "do not match its node selector or affinity"),
         (FULL, "is cordoned or too small", "are cordoned or too small"),
     ):
         if counts[level]:
-            parts.append(f"{counts[level]:,} {plural(counts[level], one, more)}")
+            parts.append(f"{counts[level]:,} {plural(counts[level], singular, more)}")
     return "; ".join(parts) + "."
 
 
 def _focus(diagram: ClusterDiagram, focus: Highlight) -> dict[str, Any]:
     domains = diagram.domains.get(focus, ())
     usable = [domain for domain in domains if domain.usable and domain.value]
-    found: dict[str, Any] = {"w": focus.workload, "key": focus.key}
+    shown: dict[str, Any] = {"w": focus.workload, "key": focus.key}
     if focus.key == diagram.key:
-        found["zones"] = [domain.value for domain in usable]
+        shown["zones"] = [domain.value for domain in usable]
     if focus.key == HOSTNAME:
-        found["text"] = f"{many(len(usable), 'node')} that it can use"
+        shown["text"] = f"{many(len(usable), 'node')} that it can use"
     elif focus.key:
-        found["chips"] = [[domain.value, domain.usable, domain.nodes] for domain in domains if domain.value][:40]
+        shown["chips"] = [[domain.value, domain.usable, domain.nodes] for domain in domains if domain.value][:40]
         lacking = sum(domain.nodes for domain in domains if not domain.value)
         without = f"; {many(lacking, 'node')} without this label" if lacking else ""
         places = many(len(usable), "zone" if focus.key == ZONE else "value")  # the key stands before it
-        found["text"] = f"{places} that it can use{without}"
-    return found
+        shown["text"] = f"{places} that it can use{without}"
+    return shown

@@ -34,30 +34,32 @@ def as_json(plan: Plan) -> str:
         "result": result(plan),
         "environments": list(plan.environments),
         "workloads": [
-            {**_workload(one), **each} for one in plan.workloads for each in environment_keys(one.environments)
+            {**_workload(workload), **each}
+            for workload in plan.workloads
+            for each in environment_keys(workload.environments)
         ],
         "unaffected": plan.same,
         "notEstablished": plan.unknown,
-        "objects": [of_object_change(one) for one in plan.objects],
-        **({"unread": [_unread(one) for one in plan.unread]} if plan.unread else {}),
+        "objects": [of_object_change(change) for change in plan.objects],
+        **({"unread": [_unread(unread) for unread in plan.unread]} if plan.unread else {}),
         "findings": {
-            "new": [_finding_change(one) for one in findings.new],
-            "gone": [_finding_change(one) for one in findings.gone],
-            "changed": [_finding_change(one) for one in findings.others],
+            "new": [_finding_change(change) for change in findings.new],
+            "gone": [_finding_change(change) for change in findings.gone],
+            "changed": [_finding_change(change) for change in findings.others],
             "unchanged": {severity.word: findings.unchanged.get(severity, 0) for severity in reversed(Severity)},
         },
         **_on_nodes(plan),
         "cluster": plan.cluster,
         **({} if plan.shadow is None else {"shadow": True, "wouldHaveBlocked": list(map(of_ref, plan.shadow))}),
         "notes": list(plan.notes),
-        "errors": [of_error(one) for one in plan.errors],
-        "errorsBefore": [of_error(one) for one in plan.errors_before],
+        "errors": [of_error(error) for error in plan.errors],
+        "errorsBefore": [of_error(error) for error in plan.errors_before],
     }
     return json_text(value, 2)
 
 
-def _unread(one: Unread) -> Mapping[str, Any]:
-    return {"kind": one.kind, "path": one.path, "line": one.line}
+def _unread(unread: Unread) -> Mapping[str, Any]:
+    return {"kind": unread.kind, "path": unread.path, "line": unread.line}
 
 
 def _on_nodes(plan: Plan) -> Mapping[str, Any]:
@@ -76,58 +78,64 @@ def _on_nodes(plan: Plan) -> Mapping[str, Any]:
         "evictions": {"new": of_evictions(plan.evictions), "gone": of_evictions(plan.spared)},
         "budgets": [
             {
-                "budget": one.budget,
-                "object": str(one.object),
-                "change": "blocks" if one.is_new else "no longer blocks",
-                "always": one.always,
+                "budget": budget_change.budget,
+                "object": str(budget_change.object),
+                "change": "blocks" if budget_change.is_new else "no longer blocks",
+                "always": budget_change.always,
                 **each,
             }
-            for one in plan.budgets
-            for each in environment_keys(one.environments)
+            for budget_change in plan.budgets
+            for each in environment_keys(budget_change.environments)
         ],
         "stuckRollouts": [
-            {"object": str(one.object), "why": one.why, "location": of_place(one.location), **each}
-            for one in plan.stuck
-            for each in environment_keys(one.environments)
+            {"object": str(rollout.object), "why": rollout.why, "location": of_place(rollout.location), **each}
+            for rollout in plan.stuck
+            for each in environment_keys(rollout.environments)
         ],
         "room": [
-            {"zone": one.zone, "resource": one.resource, "before": one.before, "after": one.after, **each}
-            for one in plan.room
-            for each in environment_keys(one.environments)
+            {
+                "zone": room_change.zone,
+                "resource": room_change.resource,
+                "before": room_change.before,
+                "after": room_change.after,
+                **each,
+            }
+            for room_change in plan.room
+            for each in environment_keys(room_change.environments)
         ],
         "pools": [
             {
-                "name": one.name,
-                "action": one.action,
-                "fields": list(one.fields),
-                "pods": one.pods,
-                "location": of_place(one.location),
+                "name": pool_change.name,
+                "action": pool_change.action,
+                "fields": list(pool_change.fields),
+                "pods": pool_change.pods,
+                "location": of_place(pool_change.location),
                 **each,
             }
-            for one in plan.pools
-            for each in environment_keys(one.environments)
+            for pool_change in plan.pools
+            for each in environment_keys(pool_change.environments)
         ],
         "nodeLosses": [
-            {"object": str(one.object), "before": one.before, "after": one.after, **each}
-            for one in plan.losses
-            for each in environment_keys(one.environments)
+            {"object": str(loss_change.object), "before": loss_change.before, "after": loss_change.after, **each}
+            for loss_change in plan.losses
+            for each in environment_keys(loss_change.environments)
         ],
     }
 
 
-def _workload(one: WorkloadPlan) -> Mapping[str, Any]:
-    change = one.change
-    shown: dict[str, Any] = of_object_change(change) if change else {"object": of_ref(one.object), "actions": []}
-    shown |= {"direction": one.direction, "cells": [_cell_change(cell) for cell in one.cells]}
-    if one.mend:
-        shown["mend"] = one.mend
-    if one.weakened:
+def _workload(workload: WorkloadPlan) -> Mapping[str, Any]:
+    change = workload.change
+    shown: dict[str, Any] = of_object_change(change) if change else {"object": of_ref(workload.object), "actions": []}
+    shown |= {"direction": workload.direction, "cells": [_cell_change(cell) for cell in workload.cells]}
+    if workload.mend:
+        shown["mend"] = workload.mend
+    if workload.weakened:
         shown["lostAtOnce"] = [
             {"domain": after.domain, "before": before.most, "after": after.most, "wanted": after.wanted}
-            for before, after in one.weakened
+            for before, after in workload.weakened
         ]
-    if one.zones is not None:
-        shown["podsPerZone"] = {"before": list(one.zones[0]), "after": list(one.zones[1])}
+    if workload.zones is not None:
+        shown["podsPerZone"] = {"before": list(workload.zones[0]), "after": list(workload.zones[1])}
     return shown
 
 
@@ -183,7 +191,7 @@ def of_cell(cell: Cell | None) -> Mapping[str, Any] | None:
 
 def _finding_change(change: FindingChange) -> Mapping[str, Any]:
     finding, *others = members(change.finding)
-    also = [{"object": of_ref(one.object), "location": of_place(one.location)} for one in others]
+    also = [{"object": of_ref(member.object), "location": of_place(member.location)} for member in others]
     return {
         "rule": finding.rule,
         "severity": {"before": _severity(change.before), "after": _severity(change.after)},
@@ -202,11 +210,11 @@ def _severity(finding: Finding | None) -> str | None:
     return None if finding is None else finding.severity.word
 
 
-def of_evictions(found: Sequence[Eviction]) -> list[Mapping[str, Any]]:
+def of_evictions(evictions: Sequence[Eviction]) -> list[Mapping[str, Any]]:
     return [
-        {"by": str(one.by), "pods": list(one.pods), **each}
-        for one in found
-        for each in environment_keys(one.environments)
+        {"by": str(eviction.by), "pods": list(eviction.pods), **each}
+        for eviction in evictions
+        for each in environment_keys(eviction.environments)
     ]
 
 

@@ -102,9 +102,9 @@ def _end(plan: Plan, room: int) -> Iterator[str]:
 
 
 def _in_full(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
-    for one in words.by_importance(plan.workloads):
+    for workload in words.by_importance(plan.workloads):
         yield ""
-        yield from _workload(one, palette, room)
+        yield from _workload(workload, palette, room)
     if plan.objects:
         yield ""
         for change in plan.objects:
@@ -123,19 +123,19 @@ def _in_full(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     yield from wrapped(visible(words.judged(plan)), room, 2)
 
 
-def _workload(one: WorkloadPlan, palette: Palette, room: int) -> Iterator[str]:
-    change = one.change
+def _workload(subject: WorkloadPlan, palette: Palette, room: int) -> Iterator[str]:
+    change = subject.change
     place = f"  {at(change.location)}" if change and change.location else ""
-    yield f"{palette.bold(visible(words.name(one)))}  {visible(words.actions(change))}{palette.dim(visible(place))}"
+    yield f"{palette.bold(visible(words.name(subject)))}  {visible(words.actions(change))}{palette.dim(visible(place))}"
     if change is not None and change.fields:
         yield from wrapped(visible(f"  {'; '.join(words.fields(change))}"), room, 4)
     if change is not None and change.remark:
         yield from wrapped(visible(f"  {change.remark}"), room, 4)
-    shown = [cell for cell in words.cells_in_order(one.cells) if not words.stays_fine(cell)]
+    shown = [cell for cell in words.cells_in_order(subject.cells) if not words.stays_fine(cell)]
     wide = max((width(event_title(cell.event)) for cell in shown), default=0)
     for cell in shown:
         yield _cell(cell, wide, palette)
-    fine = words.fine_events(one.cells)
+    fine = words.fine_events(subject.cells)
     if fine:
         yield from wrapped(visible(f"  {fine}"), room, 4)
 
@@ -173,8 +173,8 @@ def _room(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
 def _reasons(plan: Plan, palette: Palette, room: int) -> Iterator[str]:
     """Yield the reasons and courses of the changed cells that are not fine."""
     assert plan.simulation is not None
-    found = list(details(plan.simulation, palette, room))
-    if found:
+    reason_lines = list(details(plan.simulation, palette, room))
+    if reason_lines:
         yield ""
         yield "after the change:"
-        yield from found
+        yield from reason_lines

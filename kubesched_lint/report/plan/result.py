@@ -22,7 +22,7 @@ _STARTS = frozenset((ROLLS_OUT, MAY_ROLL_OUT))
 
 def names_of(plan: Plan) -> Mapping[ObjectRef, str]:
     """Return the name of each workload of the plan: ``shop/web``, with the kind where two share it."""
-    return short_names([*(one.object for one in plan.workloads), *plan.untouched, *plan.open])
+    return short_names([*(workload.object for workload in plan.workloads), *plan.untouched, *plan.open])
 
 
 def result(plan: Plan) -> str:
@@ -30,12 +30,17 @@ def result(plan: Plan) -> str:
     sentences = next(filter(None, _worse(plan)), ())
     if sentences:
         return f"after this change {'; '.join(sentences[: SHOWN - 1])}"
-    changed = [one for one in plan.workloads if one.change is not None]
+    changed = [workload for workload in plan.workloads if workload.change is not None]
     if plan.is_empty:
         return "no change is known" if plan.unknown or plan.errors or plan.errors_before else "no change"
-    open_ = _objects(plan, [one for one in changed if one.is_open])
-    unread = [not_read(Counter(f"changed {one.kind}" for one in plan.unread))] if plan.unread else []
-    lost = _objects(plan, [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)])
+    open_ = _objects(plan, [workload for workload in changed if workload.is_open])
+    unread = (
+        [not_read(Counter(f"changed {unread_object.kind}" for unread_object in plan.unread))] if plan.unread else []
+    )
+    lost = _objects(
+        plan,
+        [workload for workload in plan.workloads if not workload.is_told and any(c.is_lost for c in workload.cells)],
+    )
     if open_ or lost:
         kind, names = ("changed workload", open_) if open_ else ("workload", lost)
         are = plural(len(names), "is", "are")
@@ -60,45 +65,51 @@ def _worse(plan: Plan) -> Iterator[Sequence[str]]:
 
     Pods that wait come before rollouts that only the next template would start. A workload is named once.
     """
-    starting = {one.object for one in plan.stuck}
+    starting = {rollout.object for rollout in plan.stuck}
     certain = [w for w in plan.workloads if w.waiting(proven=True) is not None and w.object not in starting]
-    told = {one.object for one in certain}
-    rollouts = list(_rollouts(plan, [one for one in plan.never_end if one.object not in told], "can never end"))
+    told = {workload.object for workload in certain}
+    rollouts = list(
+        _rollouts(plan, [rollout for rollout in plan.never_end if rollout.object not in told], "can never end")
+    )
     waiting = list(_waiting(plan, certain, proven=True))
-    refused = _objects(plan, [one for one in plan.workloads if one.is_refused])
+    refused = _objects(plan, [workload for workload in plan.workloads if workload.is_refused])
     yield [
         *([f"the API server refuses {many(len(refused), 'workload')}: {first_few(refused)}"] if refused else ()),
         *((*rollouts, *waiting) if starting else (*waiting, *rollouts)),
     ]
     yield list(_new_findings(plan, Severity.ERROR))
-    here = [one for one in plan.workloads if one.waiting(proven=False) is not None]
-    told = {one.object for one in here}
-    hanging = [one for one in plan.workloads if one.hangs(proven=False) and one.object not in told]
-    yield [*_waiting(plan, here, proven=False), *_rollouts(plan, hanging, "cannot end on these nodes")]
-    if names := _objects(plan, [one for one in plan.workloads if one.direction == WORSE]):
+    may_wait = [workload for workload in plan.workloads if workload.waiting(proven=False) is not None]
+    told = {workload.object for workload in may_wait}
+    hanging = [workload for workload in plan.workloads if workload.hangs(proven=False) and workload.object not in told]
+    yield [*_waiting(plan, may_wait, proven=False), *_rollouts(plan, hanging, "cannot end on these nodes")]
+    if names := _objects(plan, [workload for workload in plan.workloads if workload.direction == WORSE]):
         yield [f"{many(len(names), 'workload')} {plural(len(names), 'gets', 'get')} worse: {first_few(names)}"]
     yield list(_new_findings(plan, Severity.WARNING))
 
 
-def _rollouts(plan: Plan, things: Sequence[WorkloadPlan | StuckRollout], verb: str) -> Iterator[str]:
+def _rollouts(plan: Plan, ending: Sequence[WorkloadPlan | StuckRollout], verb: str) -> Iterator[str]:
     """Yield the rollouts of a verdict; "later" ones where the change starts none of them."""
-    starting = {one.object for one in plan.workloads if one.change is not None and _STARTS & set(one.change.actions)}
-    starting |= {one.object for one in plan.stuck}
-    if names := _objects(plan, things):
-        starts = any(one.object in starting for one in things)
+    starting = {
+        workload.object
+        for workload in plan.workloads
+        if workload.change is not None and _STARTS & set(workload.change.actions)
+    }
+    starting |= {rollout.object for rollout in plan.stuck}
+    if names := _objects(plan, ending):
+        starts = any(rollout.object in starting for rollout in ending)
         later = plural(len(names), "a later rollout", f"later rollouts of {len(names):,} workloads")
         yield f"{many(len(names), 'rollout') if starts else later} {verb}: {first_few(names)}"
 
 
 def _waiting(plan: Plan, workloads: Sequence[WorkloadPlan], *, proven: bool) -> Iterator[str]:
-    changes = [(one, change) for one in workloads if (change := one.waiting(proven=proven)) is not None]
+    changes = [(workload, change) for workload in workloads if (change := workload.waiting(proven=proven)) is not None]
     if changes:
         ends = [(_left(change.before), _left(change.after)) for _, change in changes]
         count = max(sum(after - before for before, after in ends), 1)
         is_exact = all(cell.bound.is_single for _, c in changes for cell in (c.before, c.after) if cell is not None)
         more = " more" if any(before for before, _ in ends) else ""
         pods = f"{count:,}{more} {plural(count, 'pod stays', 'pods stay')} Pending"
-        names = _objects(plan, [one for one, _ in changes])
+        names = _objects(plan, [workload for workload, _ in changes])
         yield f"{'' if is_exact else 'at least '}{pods}{'' if proven else ' on these nodes'}: {first_few(names)}"
 
 
@@ -155,11 +166,11 @@ def _counts(changes: Sequence[FindingChange], word: str) -> str:
     return f"{', '.join(parts)} {word}" if parts else ""
 
 
-def _objects(plan: Plan, things: Sequence[WorkloadPlan | StuckRollout]) -> list[str]:
+def _objects(plan: Plan, plans: Sequence[WorkloadPlan | StuckRollout]) -> list[str]:
     """Return the names of objects, each once, with the environments that something holds in."""
     where: dict[ObjectRef, dict[str, None]] = {}
-    for one in things:
-        where.setdefault(one.object, {}).update(dict.fromkeys(one.environments or plan.environments))
+    for subject in plans:
+        where.setdefault(subject.object, {}).update(dict.fromkeys(subject.environments or plan.environments))
     names = names_of(plan)
     return [
         with_environments(names.get(ref, ref.title), unless_all(list(each), plan.environments))
@@ -170,13 +181,15 @@ def _objects(plan: Plan, things: Sequence[WorkloadPlan | StuckRollout]) -> list[
 def is_severe(plan: Plan) -> bool:
     """Whether something fails now, for certain or on these nodes, or is refused; or an error is new."""
     ends = (
-        one.waiting(proven=proven) or one.hangs(proven=proven) for one in plan.workloads for proven in (True, False)
+        workload.waiting(proven=proven) or workload.hangs(proven=proven)
+        for workload in plan.workloads
+        for proven in (True, False)
     )
     return plan.is_worse or any(ends)
 
 
 def is_calm(plan: Plan) -> bool:
     """Whether nothing gets worse, as far as anybody knows, and it is known of all that changes."""
-    is_known = not any(one.is_open or any(c.is_lost for c in one.cells) for one in plan.workloads)
+    is_known = not any(workload.is_open or any(c.is_lost for c in workload.cells) for workload in plan.workloads)
     is_read = not plan.errors and not plan.unread and not any(paths for paths, _ in _unreadable(plan))
     return is_known and is_read and not any(_worse(plan))

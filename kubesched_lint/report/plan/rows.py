@@ -122,14 +122,20 @@ class Rows(Struct, frozen=True):
 def rows_of(plan: Plan) -> Rows:
     """Return the rows of a plan."""
     names = names_of(plan)
-    told = [one for one in by_importance(plan.workloads) if one.change is None or one.change.actions != (METADATA,)]
+    told = [
+        workload
+        for workload in by_importance(plan.workloads)
+        if workload.change is None or workload.change.actions != (METADATA,)
+    ]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
     own_findings = [change for change in severe if not _is_of_several(change)]
-    changed = once_each_workload(plan, _entries([one for one in told if one.change is not None], names, own_findings))
+    changed = once_each_workload(
+        plan, _entries([workload for workload in told if workload.change is not None], names, own_findings)
+    )
     unproven = _only_may_fail(told)
-    beside = [one for one in told if one.change is None and one not in unproven]
+    beside = [workload for workload in told if workload.change is None and workload not in unproven]
     elsewhere = tuple(entry for entry in once_each_workload(plan, _entries(beside, names, own_findings)) if entry.lines)
-    own = {one.object for one in (*changed, *elsewhere)}
+    own = {entry.object for entry in (*changed, *elsewhere)}
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,
@@ -153,15 +159,17 @@ def _entries(
     Of the rows of one workload in several environments, that with a bad end has its findings, else the first; and so
     have those with the same effects, which become one row.
     """
-    effects = [tuple(_effects(one)) for one in told]
-    bad = {one.object for one, each in zip(told, effects, strict=True) if any(effect.is_bad for effect in each)}
+    effects = [tuple(_effects(workload)) for workload in told]
+    bad = {
+        workload.object for workload, each in zip(told, effects, strict=True) if any(effect.is_bad for effect in each)
+    }
     given: dict[ObjectRef, tuple[Effect, ...]] = {}
-    for one, each in zip(told, effects, strict=True):
-        about = [change for change in severe if change.finding.object == one.object]
-        ends = tuple(_in_words_of_lint(effect, about, one.environments) for effect in each)
-        if one.object not in given and (one.object not in bad or any(effect.is_bad for effect in each)):
-            given[one.object] = ends
-        yield one.environments, _entry(one, ends, names, about if given.get(one.object) == ends else ())
+    for workload, each in zip(told, effects, strict=True):
+        about = [change for change in severe if change.finding.object == workload.object]
+        ends = tuple(_in_words_of_lint(effect, about, workload.environments) for effect in each)
+        if workload.object not in given and (workload.object not in bad or any(effect.is_bad for effect in each)):
+            given[workload.object] = ends
+        yield workload.environments, _entry(workload, ends, names, about if given.get(workload.object) == ends else ())
 
 
 def once_each_workload(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]]) -> tuple[Entry, ...]:
@@ -201,18 +209,18 @@ def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> En
 
 
 def _entry(
-    one: WorkloadPlan, effects: tuple[Effect, ...], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+    workload: WorkloadPlan, effects: tuple[Effect, ...], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
 ) -> Entry:
-    change = one.change
+    change = workload.change
     return Entry(
-        one.object,
-        names[one.object],
+        workload.object,
+        names[workload.object],
         "" if change is None else action_of(change),
         "" if change is None else at(change.line or change.location),
         "" if change is None else fields(change, is_short=True),
         effects,
-        tuple(_remarks(one, severe, effects)),
-        one.direction,
+        tuple(_remarks(workload, severe, effects)),
+        workload.direction,
     )
 
 
@@ -261,29 +269,29 @@ def _of_pool(change: PoolChange) -> Entry:
 # --- its events ------------------------------------------------------------------------------------------------------
 
 
-def _effects(one: WorkloadPlan) -> Iterator[Effect]:
+def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
     """Yield what changes in words, the worst first; events that change alike share a line.
 
     Of a workload that does not change itself, only the worst; the other events are counted.
     """
     groups: dict[tuple[str, str, str, str], list[CellChange]] = {}
-    for change in one.cells:
+    for change in workload.cells:
         before, after = _word(change.before), _word(change.after)
         if change.after is not None and _differs(change) and not _is_new(change):
             cause = _COUNT.sub("", _told_cause(change))
             groups.setdefault((change.direction, before, after, cause), []).append(change)
     ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
-    home = None if one.change is None else one.change.line or one.change.location
-    most = 1 if one.change is None else SHOWN
+    home = None if workload.change is None else workload.change.line or workload.change.location
+    most = 1 if workload.change is None else SHOWN
     causes: set[str] = set()
     for _, changes in ranked[:most]:
         cause = _told_cause(changes[0])
         bare = cause.removesuffix(UNLESS)
         yield _effect(changes, "" if bare in causes else cause, home)
         causes.add(bare)
-    if not ranked and one.cells and all(map(_is_new, one.cells)):
-        yield Effect(OTHER, ("every event",), max(_word(c.after) for c in one.cells))
-    elif not ranked and one.change is not None and one.is_compared:
+    if not ranked and workload.cells and all(map(_is_new, workload.cells)):
+        yield Effect(OTHER, ("every event",), max(_word(c.after) for c in workload.cells))
+    elif not ranked and workload.change is not None and workload.is_compared:
         yield Effect(OTHER, ("every event",), "as before")
     if len(ranked) > most:
         events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
@@ -350,22 +358,22 @@ def _ending(cell: Cell | None, changes: Sequence[CellChange]) -> str:
     return f"{shown} ({text})" if len(changes) == 1 and shown in _BAD and text else shown
 
 
-def _remarks(one: WorkloadPlan, findings: Sequence[FindingChange], effects: Sequence[Effect]) -> Iterator[str]:
-    if one.change is not None and one.change.remark:
-        yield one.change.remark
-    if one.zones is not None and all(map(any, one.zones)):
-        yield f"pods per zone in one placement: {' → '.join('/'.join(map(str, side)) for side in one.zones)}"
-    for before, after in one.weakened:
+def _remarks(workload: WorkloadPlan, findings: Sequence[FindingChange], effects: Sequence[Effect]) -> Iterator[str]:
+    if workload.change is not None and workload.change.remark:
+        yield workload.change.remark
+    if workload.zones is not None and all(map(any, workload.zones)):
+        yield f"pods per zone in one placement: {' → '.join('/'.join(map(str, side)) for side in workload.zones)}"
+    for before, after in workload.weakened:
         pods = f"{after.most} of {after.wanted}" if after.is_limited else f"all {after.wanted}"
         yield f"one lost {after.domain} may now take {pods} pods at once (before: {before.most} of {before.wanted})"
-    if one.mend:
-        yield f"help: {one.mend}"
+    if workload.mend:
+        yield f"help: {workload.mend}"
     is_told = any(effect.cause for effect in effects)
     for change in findings[:SHOWN]:
         finding = change.finding
         if not is_told:
             yield finding_line(change)
-        if finding.help and not one.mend and (is_told or finding.severity is Severity.ERROR):
+        if finding.help and not workload.mend and (is_told or finding.severity is Severity.ERROR):
             yield f"help ({finding.rule}): {finding.help}"
     if len(findings) > SHOWN:
         yield f"and {many(len(findings) - SHOWN, 'more finding')}: -v lists them"
@@ -390,21 +398,25 @@ def _counted(names: re.Match[str]) -> str:
 def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     yield from _fewer_nodes(plan, names)
     yield from _less(plan)
-    told = {one.object for one in plan.workloads if one.is_told}
-    yield from consequences(replace(plan, budgets=tuple(one for one in plan.budgets if one.object not in told)))
+    told = {workload.object for workload in plan.workloads if workload.is_told}
+    yield from consequences(
+        replace(
+            plan, budgets=tuple(budget_change for budget_change in plan.budgets if budget_change.object not in told)
+        )
+    )
     yield from _unknown(plan, names)
-    lost = [one for one in plan.workloads if not one.is_told and any(c.is_lost for c in one.cells)]
+    lost = [workload for workload in plan.workloads if not workload.is_told and any(c.is_lost for c in workload.cells)]
     if lost:
         events: dict[str, dict[str, None]] = {}
-        for one in lost:
-            events.setdefault(names[one.object], {}).update(
-                {event_title(c.event): None for c in one.cells if c.is_lost}
+        for workload in lost:
+            events.setdefault(names[workload.object], {}).update(
+                {event_title(c.event): None for c in workload.cells if c.is_lost}
             )
         whose = [f"{name}: {first_few(list(each))}" for name, each in events.items()]
         yield f"was ok, now unknown: {many(len(whose), 'workload')} ({first_few(whose, most=SHOWN - 1)})"
     metadata = [w for w in plan.workloads if w.change is not None and w.change.actions == (METADATA,)]
     if metadata:
-        whose = list(dict.fromkeys(names[one.object] for one in metadata))
+        whose = list(dict.fromkeys(names[workload.object] for workload in metadata))
         yield f"only metadata: {many(len(whose), 'workload')} ({first_few(whose)})"
 
 
@@ -413,18 +425,20 @@ def _only_may_fail(told: Sequence[WorkloadPlan]) -> Sequence[WorkloadPlan]:
 
     None of those that failed before.
     """
-    unchanged = [one for one in told if one.change is None and one.direction == WORSE]
-    found = [one for one in unchanged if {_word(c.after) for c in _moved(one)} == {MAY_FAIL}]
-    return found if len(found) > SHOWN else ()
+    unchanged = [workload for workload in told if workload.change is None and workload.direction == WORSE]
+    may_fail = [workload for workload in unchanged if {_word(c.after) for c in _moved(workload)} == {MAY_FAIL}]
+    return may_fail if len(may_fail) > SHOWN else ()
 
 
-def _moved(one: WorkloadPlan) -> Iterator[CellChange]:
-    return (change for change in one.cells if change.after is not None and _differs(change) and not _is_new(change))
+def _moved(workload: WorkloadPlan) -> Iterator[CellChange]:
+    return (
+        change for change in workload.cells if change.after is not None and _differs(change) and not _is_new(change)
+    )
 
 
-def _that_may_fail(found: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str]) -> Iterator[str]:
+def _that_may_fail(plans: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str]) -> Iterator[str]:
     """Yield one line: most often they share what makes them so, a set that has become short of room."""
-    whose = list(dict.fromkeys(names[one.object] for one in found))
+    whose = list(dict.fromkeys(names[workload.object] for workload in plans))
     if whose:
         yield f"may fail now, though they do not change: {many(len(whose), 'workload')} ({first_few(whose)})"
 
@@ -457,10 +471,10 @@ def _unknown(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
     """Yield why it is unknown how changed workloads end, the commonest reason first."""
     if plan.simulation is None:
         return
-    changed = {one.object for one in plan.workloads if one.change is not None}
-    found = [reason for reason in reasons(plan.simulation) if reason.word == UNKNOWN]
-    refs = [[plan.simulation.workloads[number].ref for number in reason.cells] for reason in found]
-    told = [(reason, each) for reason, each in zip(found, refs, strict=True) if not changed.isdisjoint(each)]
+    changed = {workload.object for workload in plan.workloads if workload.change is not None}
+    unknown = [reason for reason in reasons(plan.simulation) if reason.word == UNKNOWN]
+    refs = [[plan.simulation.workloads[number].ref for number in reason.cells] for reason in unknown]
+    told = [(reason, each) for reason, each in zip(unknown, refs, strict=True) if not changed.isdisjoint(each)]
     for reason, each in told[:SHOWN]:
         whose = first_few(list(dict.fromkeys(names.get(ref, ref.title) for ref in each)))
         yield f"unknown for {whose}: {said(reason)}"

@@ -35,9 +35,9 @@ def title(plan: Plan) -> str:
     return f"plan: {plan.before} → {plan.after}"
 
 
-def name(one: WorkloadPlan) -> str:
+def name(workload: WorkloadPlan) -> str:
     """Return the name of a workload, with the environments in which its plan holds: ``Deployment shop/web (prod)``."""
-    return with_environments(str(one.object), one.environments)
+    return with_environments(str(workload.object), workload.environments)
 
 
 def judged(plan: Plan) -> str:
@@ -66,12 +66,16 @@ def _has_each_a_cluster(plan: Plan) -> bool:
 def by_importance(workloads: Sequence[WorkloadPlan]) -> list[WorkloadPlan]:
     """Return the rows of reports: changed workloads, worse ones first, then others, those with only metadata last."""
 
-    def rank(one: WorkloadPlan) -> tuple[bool, bool, int]:
-        is_metadata = one.change is not None and one.change.actions == (METADATA,)
-        order = {WORSE: 0, BETTER: 2}.get(one.direction, 1)
-        return is_metadata, one.change is None, order - (one.hangs(proven=False) or one.hangs(proven=True))
+    def rank(workload: WorkloadPlan) -> tuple[bool, bool, int]:
+        is_metadata = workload.change is not None and workload.change.actions == (METADATA,)
+        order = {WORSE: 0, BETTER: 2}.get(workload.direction, 1)
+        return (
+            is_metadata,
+            workload.change is None,
+            order - (workload.hangs(proven=False) or workload.hangs(proven=True)),
+        )
 
-    return sorted((one for one in workloads if one.is_told), key=rank)
+    return sorted((workload for workload in workloads if workload.is_told), key=rank)
 
 
 def actions(change: ObjectChange | None) -> str:
@@ -180,10 +184,10 @@ def _is_fine(cell: Cell | None) -> TypeGuard[Cell]:
 
 
 def findings_heading(plan: Plan) -> str:
-    found = plan.findings
-    parts = [f"{len(found.new)} new", f"{len(found.gone)} gone"]
-    parts += [f"{len(found.others)} of another severity"] if found.others else []
-    return f"findings: {', '.join(parts)}, {unchanged(found.unchanged)}"
+    changes = plan.findings
+    parts = [f"{len(changes.new)} new", f"{len(changes.gone)} gone"]
+    parts += [f"{len(changes.others)} of another severity"] if changes.others else []
+    return f"findings: {', '.join(parts)}, {unchanged(changes.unchanged)}"
 
 
 def unchanged(counts: Mapping[Severity, int]) -> str:
@@ -221,31 +225,33 @@ def consequences(plan: Plan) -> Iterator[str]:
         count = replace(idle, count=abs(idle.count))
         verb = "could give back" if idle.count > 0 else "could no longer give back"
         yield f"autoscalers {verb} {_with(count)}, which hold no pods but those of DaemonSets in one placement"
-    yield from (f"{evicts(one)} in one placement by the default scheduler" for one in plan.evictions)
-    yield from (f"{evicts(one)} no longer" for one in plan.spared)
-    for one in plan.budgets:
-        verb = "no longer blocks" if not one.is_new else "blocks" if one.always else "may block"
-        whose = with_environments(str(one.object), one.environments)
-        yield f"PodDisruptionBudget {one.budget} {verb} drains of nodes with pods of {whose}"
+    yield from (f"{evicts(eviction)} in one placement by the default scheduler" for eviction in plan.evictions)
+    yield from (f"{evicts(eviction)} no longer" for eviction in plan.spared)
+    for budget_change in plan.budgets:
+        verb = "no longer blocks" if not budget_change.is_new else "blocks" if budget_change.always else "may block"
+        whose = with_environments(str(budget_change.object), budget_change.environments)
+        yield f"PodDisruptionBudget {budget_change.budget} {verb} drains of nodes with pods of {whose}"
 
 
-def _with(one: Added | IdleChange) -> str:
-    return with_environments(str(one), one.environments)
+def _with(node_change: Added | IdleChange) -> str:
+    return with_environments(str(node_change), node_change.environments)
 
 
-def evicts(one: Eviction) -> str:
-    by = with_environments(str(one.by), one.environments)
-    return f"{by} evicts {many(len(one.pods), 'running pod')} ({first_few(one.pods)})"
+def evicts(eviction: Eviction) -> str:
+    by = with_environments(str(eviction.by), eviction.environments)
+    return f"{by} evicts {many(len(eviction.pods), 'running pod')} ({first_few(eviction.pods)})"
 
 
 def room(plan: Plan) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return (head, rows) of the table of free room, before → after; zones are rows, resources are columns."""
-    resources = list(dict.fromkeys(one.resource for one in plan.room))
+    resources = list(dict.fromkeys(room_change.resource for room_change in plan.room))
     table: dict[str, dict[str, str]] = {}
-    for one in plan.room:
-        ends = (_NOTHING if n is None else _amount(one.resource, n) for n in (one.before, one.after))
-        where = with_environments(one.zone or "no zone", one.environments)
-        table.setdefault(where, {})[one.resource] = " → ".join(ends)
+    for room_change in plan.room:
+        ends = (
+            _NOTHING if n is None else _amount(room_change.resource, n) for n in (room_change.before, room_change.after)
+        )
+        where = with_environments(room_change.zone or "no zone", room_change.environments)
+        table.setdefault(where, {})[room_change.resource] = " → ".join(ends)
     rows = [(where, *(cells.get(r, "") for r in resources)) for where, cells in table.items()]
     return ("free", *resources), rows
 

@@ -169,10 +169,10 @@ def _trace(
     heading: str, ends: Sequence[tuple[Cell, Witness | None]], printed: _PrintedTraces
 ) -> Iterator[tuple[str, int]]:
     """Yield one trace of the group, that of its first event."""
-    found = _first(ends)
-    if found is None:
+    first_end = _first(ends)
+    if first_end is None:
         return
-    cell, witness = found
+    cell, witness = first_end
     of_event = f" ({event_title(cell.event)})" if len(ends) > 1 else ""
     yield f"    {heading}{of_event}:", 6
     for line in printed.lines(witness):

@@ -61,13 +61,17 @@ def reasons(simulation: SimulationReport) -> list[Reason]:
     """
     cells = [(row.number, cell, cause_of(cell)) for row in simulation.rows for cell in row.cells if needs_a_word(cell)]
     told: set[tuple[int, str]] = set()
-    found: list[Reason] = []
+    word_reasons: list[Reason] = []
     for sought in MOST_REASONS:
         of_word = [(number, cell, cause) for number, cell, cause in cells if word(cell) == sought]
-        new = [one for one in of_word if sought == UNKNOWN or (one[0], _alike(one[2])) not in told]
-        found += sorted(_by_cause(sought, new), key=lambda one: -one.size)
+        new = [
+            cell_of_row
+            for cell_of_row in of_word
+            if sought == UNKNOWN or (cell_of_row[0], _alike(cell_of_row[2])) not in told
+        ]
+        word_reasons += sorted(_by_cause(sought, new), key=lambda reason: -reason.size)
         told.update((number, _alike(cause)) for number, _, cause in of_word)
-    return found
+    return word_reasons
 
 
 def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[Reason]:
@@ -75,7 +79,7 @@ def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[R
     """What is alike in two causes → workload → its cause in the first event."""
     for number, _, cause in cells:
         sharing.setdefault(_alike(cause), {}).setdefault(number, cause)
-    found: dict[Hashable, Reason] = {}
+    reasons_by_key: dict[Hashable, Reason] = {}
     for number, cell, cause in cells:
         alike = _alike(cause)
         first = sharing[alike] if sought != UNKNOWN else {number: cause}
@@ -86,11 +90,11 @@ def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[R
             key = number, alike  # "2 to 9 nodes" is the number of neither
         else:
             key = alike
-        reason = found.setdefault(key, Reason(sought, cause, {}))
+        reason = reasons_by_key.setdefault(key, Reason(sought, cause, {}))
         reason.cells.setdefault(number, []).append(cell)
         if key == alike and not _QUOTED.match(cause):
             reason.cause = _merged(reason.cause, first[number])
-    return found.values()
+    return reasons_by_key.values()
 
 
 def _alike(cause: str) -> str:
@@ -133,23 +137,23 @@ def _plain(cell: Cell) -> str:
     return _in_short(without_more_nodes(cause)) or MEANINGS[word(cell)]
 
 
-def _merged(one: str, other: str) -> str:
+def _merged(cause: str, other: str) -> str:
     """Return the cause with the words in which two differ: ``zone a or b``, ``2 to 5 nodes``."""
-    if one == other:
-        return one
+    if cause == other:
+        return cause
     rest = iter(_VARIES.findall(other))
-    return _VARIES.sub(lambda found: _range(found.group(), next(rest, "")), one)
+    return _VARIES.sub(lambda match: _range(match.group(), next(rest, "")), cause)
 
 
-def _range(one: str, other: str) -> str:
-    if other in one.split("|"):
-        return one
-    return f"{one}|{other}" if other else one
+def _range(alternatives: str, other: str) -> str:
+    if other in alternatives.split("|"):
+        return alternatives
+    return f"{alternatives}|{other}" if other else alternatives
 
 
 def said(reason: Reason) -> str:
     """Return the cause in words: the alternatives of what varies become a range of numbers, or the first names."""
-    return _VARIES.sub(lambda found: _alternatives(found.group().split("|")), reason.cause)
+    return _VARIES.sub(lambda match: _alternatives(match.group().split("|")), reason.cause)
 
 
 def _alternatives(values: Sequence[str]) -> str:
@@ -166,6 +170,6 @@ def _alternatives(values: Sequence[str]) -> str:
 
 def events_of(cells: Iterable[Cell], all_events: Sequence[str]) -> str:
     """Return the events of the cells, or their number where these are more than three."""
-    found = {cell.event for cell in cells}
-    titles = [event_title(event) for event in all_events if event in found]
+    events = {cell.event for cell in cells}
+    titles = [event_title(event) for event in all_events if event in events]
     return ", ".join(titles) if len(titles) <= SHOWN else many(len(titles), "event")

@@ -108,8 +108,8 @@ def _letters(pods: Pods, palette: Palette) -> Cell:
     """``AAAb``; more than twelve of a kind as ``A×30``."""
     painted = plain = ""
     for number, new, count in pods:
-        one = letter(number) if new else letter(number).lower()
-        text = one * count if count <= 12 and len(one) == 1 else f"{one}×{count} "
+        sign = letter(number) if new else letter(number).lower()
+        text = sign * count if count <= 12 and len(sign) == 1 else f"{sign}×{count} "
         plain += text
         painted += _painted(text, number, palette)
     if not pods:

@@ -70,9 +70,9 @@ def _folded(simulation: SimulationReport) -> Mapping[ObjectRef, str]:
         words.setdefault(_ref(simulation, row), set()).update(told)
     quiet = {ref: each for ref, each in words.items() if each <= _QUIET}
     doubts = (_AFTER_LOSS, UNKNOWN, LIKELY_OK)
-    least = {ref: next((one for one in doubts if one in each), OK) for ref, each in quiet.items()}
+    least = {ref: next((doubt for doubt in doubts if doubt in each), OK) for ref, each in quiet.items()}
     is_bad = any(ref not in quiet for ref in words)
-    return {ref: one for ref, one in least.items() if one not in (_AFTER_LOSS, UNKNOWN) or is_bad}
+    return {ref: summary for ref, summary in least.items() if summary not in (_AFTER_LOSS, UNKNOWN) or is_bad}
 
 
 def _of_folded(words: Sequence[str]) -> str:

@@ -138,10 +138,10 @@ def _how_to_read(simulation: SimulationReport, palette: Palette, room: int) -> I
 
 def _terms(cells: Sequence[Cell]) -> Iterator[tuple[str, str]]:
     """Yield the words that the report uses, and the terms of its reasons, each with its meaning."""
-    for one in WORST_FIRST:
-        of_word = [cell for cell in cells if word(cell) == one]
-        if of_word and one in MEANINGS:
-            yield f"{one} ({_shown_as(of_word)})", MEANINGS[one] + _more_states(of_word)
+    for term in WORST_FIRST:
+        of_word = [cell for cell in cells if word(cell) == term]
+        if of_word and term in MEANINGS:
+            yield f"{term} ({_shown_as(of_word)})", MEANINGS[term] + _more_states(of_word)
     marks = {mark(c).removesuffix(f" {UNREACHABLE_MARK}") for c in cells}
     shown = {each.removesuffix("!").partition(",")[0] for each in marks}
     yield from ((text, meaning) for text, meaning in _WORDS if text in shown)
@@ -277,29 +277,29 @@ def _of_the_set(simulation: SimulationReport) -> dict[str, object]:
     return {
         "shortages": [
             {
-                "message": one.message,
-                "because": one.evidence.text,
-                "objects": list(map(str, one.workloads)),
-                "assumes": one.evidence.assumes,
-                "at": _place(one.location),
+                "message": shortage.message,
+                "because": shortage.evidence.text,
+                "objects": list(map(str, shortage.workloads)),
+                "assumes": shortage.evidence.assumes,
+                "at": _place(shortage.location),
                 **environment,
             }
-            for one in simulation.shortages
-            for environment in environment_keys(one.environments)
+            for shortage in simulation.shortages
+            for environment in environment_keys(shortage.environments)
         ],
         "shortAfterLosses": [
             {
-                "event": one.event,
-                "message": one.message,
-                "because": one.because,
-                "lost": one.lost,
-                "waiting": one.waiting,
-                "objects": list(map(str, one.workloads)),
-                "assumes": one.assumes,
+                "event": short.event,
+                "message": short.message,
+                "because": short.because,
+                "lost": short.lost,
+                "waiting": short.waiting,
+                "objects": list(map(str, short.workloads)),
+                "assumes": short.assumes,
                 **environment,
             }
-            for one in simulation.short_after_losses
-            for environment in environment_keys(one.environments)
+            for short in simulation.short_after_losses
+            for environment in environment_keys(short.environments)
         ],
     }
 

@@ -223,7 +223,7 @@ def _counts(simulation: SimulationReport) -> str:
         are = "" if only in _FAILING else f"{plural(len(of_each), 'is', 'are')} "
         return f"{told} {are}{_counted_as(only, len(of_each))}"
     before = Counter(worst(c for c in cells if c.event not in LOSSES) for cells in of_each.values() if cells)
-    return f"{told}: {', '.join(_part(one, counts[one], before[one]) for one in WORST_FIRST if counts[one])}"
+    return f"{told}: {', '.join(_part(term, counts[term], before[term]) for term in WORST_FIRST if counts[term])}"
 
 
 def _part(word_: str, count: int, before: int) -> str:

@@ -128,7 +128,7 @@ class _Walk:
     def _called(self, call: bytes, around: Mapping[str, Size], loops: int, is_list: bool) -> Size:
         name = first(parts(call), 2).decode()
         target = self._sum(values_of(call, 1), around, loops)
-        sizes = [self.visit(one, around, loops) for one in values_of(call, 3)]
+        sizes = [self.visit(argument, around, loops) for argument in values_of(call, 3)]
         # Two lists are joined; a macro that appends an item to its result does not count.
         self.additions += name == "_+_" and is_list and sizes[0] is not _GATHERED
         if name == "_[_]":
@@ -150,7 +150,7 @@ class _Walk:
         return self.visit(first(parts(loop), 7), {**around, result: gathered}, loops)
 
     def _sum(self, several: Iterable[bytes], around: Mapping[str, Size], loops: int) -> Size:
-        return _all_of([self.visit(one, around, loops) for one in several])
+        return _all_of([self.visit(operand, around, loops) for operand in several])
 
 
 def _all_of(sizes: Iterable[Size]) -> Size:

@@ -153,7 +153,7 @@ class _Compiled:
         values = dict(bare)
         for name, show in look.shows.items():
             if name == self._each.variable:
-                values[name] = show(place.thing, view)
+                values[name] = show(place.subject, view)
             else:
                 values[name] = show(view.scenario if name == "cluster" else view.workload, view)
         for expression in look.costly:
@@ -191,13 +191,13 @@ class _Compiled:
 
 def shown_fields(each: str) -> Mapping[str, str]:
     """Placeholder → expression for the plain facts of the thing, which a message may use without ``values``."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for variable, struct in variables(EACH[each]).items():
         if variable != "cluster":
-            found |= {f.name: f"{variable}.{f.name}" for f in STRUCTS[struct].fields if not f.struct}
+            fields |= {f.name: f"{variable}.{f.name}" for f in STRUCTS[struct].fields if not f.struct}
     own = EACH[each]
-    found |= {f.name: f"{own.variable}.{f.name}" for f in STRUCTS[own.struct].fields if not f.struct}
-    return {name: text for name, text in found.items() if name not in STANDARD}
+    fields |= {f.name: f"{own.variable}.{f.name}" for f in STRUCTS[own.struct].fields if not f.struct}
+    return {name: text for name, text in fields.items() if name not in STANDARD}
 
 
 def _joined(expressions: Iterable[CelExpression]) -> Uses:

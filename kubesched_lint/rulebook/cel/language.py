@@ -131,10 +131,10 @@ class Language:
 
     def _fault(self, error: str) -> ExpressionError:
         """Parse cel-cpp's error: ``INVALID_ARGUMENT: ERROR: <input>:1:9: undefined field …``, then a caret line."""
-        found = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", error)
-        if found is None:
+        match = re.search(r"ERROR: <input>:(-?\d+):(-?\d+): ([^\n]*)", error)
+        if match is None:
             return ExpressionError(error.splitlines()[0] if error else "it cannot be read")
-        line, column, text = max(int(found[1]), 0), max(int(found[2]), 0), found[3].removesuffix(" [INVALID_ARGUMENT]")
+        line, column, text = max(int(match[1]), 0), max(int(match[2]), 0), match[3].removesuffix(" [INVALID_ARGUMENT]")
         field = re.match(r"undefined field '([^']*)' not found in struct '[^'.]*\.(\w+)'", text)
         name = re.match(r"undeclared reference to '([^']*)'", text)
         if field:

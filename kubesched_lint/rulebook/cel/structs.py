@@ -64,7 +64,7 @@ class CelType(Struct, frozen=True):
 class ItemPlace(NamedTuple):
     """A thing that a rule checks; ``at`` is its path in the object ``source`` (None: the workload)."""
 
-    thing: Any
+    subject: Any
     at: tuple[str | int, ...]
     source: Any = None
     owner: Any = None
@@ -88,8 +88,8 @@ def show_of(name: str, uses: Uses, structs: Mapping[str, CelType]) -> Show:
     wanted = [field for field in structs[name].fields if field.name in uses.get(name, frozenset())]
     steps = [(field.name, _step(field, uses, structs)) for field in wanted]
 
-    def show(thing: Any, view: View) -> dict[str, Any]:
-        return {key: step(thing, view) for key, step in steps}
+    def show(subject: Any, view: View) -> dict[str, Any]:
+        return {key: step(subject, view) for key, step in steps}
 
     return show
 
@@ -99,14 +99,14 @@ def _step(field: Field, uses: Uses, structs: Mapping[str, CelType]) -> Callable[
     if field.struct:
         inner = show_of(field.struct, uses, structs)
         if field.is_list:
-            return lambda thing, view: [inner(item, view) for item in get(thing, view)]
-        return lambda thing, view: inner(get(thing, view), view)
+            return lambda subject, view: [inner(item, view) for item in get(subject, view)]
+        return lambda subject, view: inner(get(subject, view), view)
     if field.type == STRINGS:
-        return lambda thing, view: list(get(thing, view))
+        return lambda subject, view: list(get(subject, view))
     if field.type == LABELS:
-        return lambda thing, view: dict(get(thing, view))
+        return lambda subject, view: dict(get(subject, view))
     if field.type == AMOUNTS:
-        return lambda thing, view: {key: min(amount, INT64) for key, amount in get(thing, view).items()}
+        return lambda subject, view: {key: min(amount, INT64) for key, amount in get(subject, view).items()}
     return get
 
 

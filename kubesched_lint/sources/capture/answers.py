@@ -63,8 +63,8 @@ def seconds_to_wait(headers: Mapping[str, str]) -> float:
     if not text.isascii() or len(text) > 40 or ":" not in text:
         return 0.0
     try:
-        found = parsedate_to_datetime(text)
-        wait = (found.replace(tzinfo=found.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+        date = parsedate_to_datetime(text)
+        wait = (date.replace(tzinfo=date.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
     except (ValueError, TypeError, OverflowError):
         return 0.0
     return min(max(wait, 0.0), _HOUR)
@@ -75,12 +75,12 @@ def within(seconds: float, work: Callable[[], T]) -> T:
 
     A socket's time-out restarts with every byte, and name resolution has none.
     """
-    found: list[T] = []
+    answers: list[T] = []
     raised: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            answers.append(work())
         except BaseException as error:
             raised.append(error)
 
@@ -89,6 +89,6 @@ def within(seconds: float, work: Callable[[], T]) -> T:
     thread.join(max(seconds, 0.0))
     if raised:
         raise raised[0]
-    if not found:
+    if not answers:
         raise OverdueError
-    return found[0]
+    return answers[0]

@@ -31,5 +31,5 @@ def feature_gates(connection: Connection, served: Mapping[str, tuple[str, ...]] 
     told = {name.decode(): value == b"1" for name, value in _ENABLED.findall(answer.body)}
     if not told:
         return shown, f"{PATH} names no feature gates"
-    found = {**shown, **{name: on for name, on in sorted(told.items()) if name in READ}}
-    return (shown, f"{PATH} contradicts itself") if lacking(found) else (found, "")
+    gates = {**shown, **{name: on for name, on in sorted(told.items()) if name in READ}}
+    return (shown, f"{PATH} contradicts itself") if lacking(gates) else (gates, "")

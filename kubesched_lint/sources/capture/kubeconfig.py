@@ -56,10 +56,10 @@ def connect(
     def headers() -> Mapping[str, str]:
         try:
             with _logged():
-                found: Any = settings.auth_settings().values()
+                credentials: Any = settings.auth_settings().values()
         except Exception as error:  # the plugin is run again for an expired token, and can raise any exception
             raise CaptureError(f"no new credentials from {source.path}: {one_line(error)}") from None
-        return {a["key"]: a["value"] for a in found if a["in"] == "header" and a["value"]}
+        return {a["key"]: a["value"] for a in credentials if a["in"] == "header" and a["value"]}
 
     return Connection(str(settings.host).rstrip("/"), pool, headers, context or "", read_seconds, list_seconds)
 
@@ -137,8 +137,8 @@ def _say_of_the_proxy(pool: Any, source: _Source, say: Say) -> None:
     """Report the proxy without the user and password in its address."""
     proxy = getattr(pool, "proxy_url", None) or getattr(pool, "proxy", None)
     if proxy:
-        found = parse_url(str(proxy))
-        shown = Url(scheme=found.scheme, host=found.host, port=found.port).url
+        address = parse_url(str(proxy))
+        shown = Url(scheme=address.scheme, host=address.host, port=address.port).url
         whose = f"proxy-url in {source.path}" if source.own_proxy else "the environment: HTTPS_PROXY or similar"
         say(f"asks by the proxy {one_line(shown)} ({whose})")
 

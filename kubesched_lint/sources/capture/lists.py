@@ -99,7 +99,7 @@ class ListReader:
         decoder = _decoder(resource.part)
         head = b'{"apiVersion":"%b","kind":"%b",' % (resource.api_version(version).encode(), resource.kind.encode())
         late = self._redactor is not None and resource.redacted_late
-        found, seen, tokens = Items([], hidden=partial(self._hidden, head) if late else None), 0, _Tokens()
+        pages_read, seen, tokens = Items([], hidden=partial(self._hidden, head) if late else None), 0, _Tokens()
         while True:
             query = {**dict(resource.query), **({"limit": str(size)} if size else {})}
             page = self._page_of(path, {**query, **tokens.query()}, decoder, deadline)
@@ -107,21 +107,21 @@ class ListReader:
             if self._redactor is not None:
                 texts.sort()  # they arrive in the order of their real names
             if texts:
-                self._keep(found, b",\n".join(texts), len(texts))
+                self._keep(pages_read, b",\n".join(texts), len(texts))
             seen += len(page.items or ())
             if self._progress is not None:
                 self._progress(resource.plural, seen, seen + max(page.metadata.remaining or 0, 0))
             if not tokens.take(page.metadata.token):
-                return found
+                return pages_read
 
-    def _keep(self, found: Items, text: bytes, count: int) -> None:
+    def _keep(self, pages_read: Items, text: bytes, count: int) -> None:
         self._kept += len(text)
         if self._kept > LARGEST:
             raise CaptureError(
                 f"{self._connection.host}: more than {LARGEST >> 30} GiB of objects that scheduling reads"
             )
-        found.pages.append(zlib.compress(text, 1))
-        found.count += count
+        pages_read.pages.append(zlib.compress(text, 1))
+        pages_read.count += count
 
     def _page_of(
         self, path: str, query: Mapping[str, str], decoder: msgspec.json.Decoder[_Page[Any]], deadline: float

@@ -75,9 +75,9 @@ def _cut_sizes(spec: p.PodSpec, status: p.PodStatus) -> None:
 def _resized(statuses: list[p.ContainerStatus] | None, containers: Any) -> list[p.ContainerStatus] | None:
     known = {c.name: c.resources for c in containers or ()}
     return [
-        one
-        for one in statuses or ()
-        if one.name in known and not _are_alike(known[one.name], one.resources, one.allocated_resources)
+        status
+        for status in statuses or ()
+        if status.name in known and not _are_alike(known[status.name], status.resources, status.allocated_resources)
     ] or None
 
 
@@ -99,20 +99,20 @@ def _workload(workload: p.KeptWorkload) -> bool:
     return True
 
 
-def _replication_controller(found: p.ReplicationController) -> bool:
-    found.metadata.annotations = None
-    if found.spec.template is not None and found.spec.template.spec is not None:
-        _cut_volumes(found.spec.template.spec)
+def _replication_controller(controller: p.ReplicationController) -> bool:
+    controller.metadata.annotations = None
+    if controller.spec.template is not None and controller.spec.template.spec is not None:
+        _cut_volumes(controller.spec.template.spec)
     return True
 
 
-def _replica_set(found: p.KeptWorkload) -> bool:
+def _replica_set(replica_set: p.KeptWorkload) -> bool:
     """Trim a ReplicaSet. A cluster keeps many old revisions; one without replicas keeps only its number."""
-    notes = found.metadata.annotations
-    _workload(found)
-    found.metadata.annotations = notes
-    if found.spec.replicas == 0 and found.metadata.owner_references:
-        found.spec.template = None
+    notes = replica_set.metadata.annotations
+    _workload(replica_set)
+    replica_set.metadata.annotations = notes
+    if replica_set.spec.replicas == 0 and replica_set.metadata.owner_references:
+        replica_set.spec.template = None
     return True
 
 

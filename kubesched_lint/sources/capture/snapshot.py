@@ -124,17 +124,17 @@ def capture(
         listed = namespaces if resource.namespaced and not resource.only_in else ()
         wanted = tuple(listed) or (resource.only_in or None,)
         try:
-            found = _found(reader, resource, served, wanted)
+            lists_of_kind = _found(reader, resource, served, wanted)
         except Unavailable as reason:
             if resource.only_in and not reason.failed:
                 continue
             gaps.append(f"{resource.name}: {reason}")
             failures += gaps[-1:] if reason.failed else []
             continue
-        if wanted == (None,) and (found or resource.kind in READ_KINDS):
+        if wanted == (None,) and (lists_of_kind or resource.kind in READ_KINDS):
             kinds.append(resource.kind)  # an API that is not served has no objects
-        lists += found
-        counts[resource.kind] = counts.get(resource.kind, 0) + sum(items.count for items in found)
+        lists += lists_of_kind
+        counts[resource.kind] = counts.get(resource.kind, 0) + sum(items.count for items in lists_of_kind)
     if namespaces:
         named = [redactor.name(n) if redactor else n for n in namespaces]
         gaps.append(f"namespaced objects: only of {', '.join(named)} (--namespace)")
@@ -235,11 +235,11 @@ def _served(connection: Connection) -> tuple[Mapping[str, tuple[str, ...]] | Non
         gap = f"API groups: not listed ({answer.status})"
         return None, [gap], [gap] if answer.status >= 500 or answer.status == 429 else []
     try:
-        found = msgspec.json.decode(answer.body, type=_Groups)
+        groups = msgspec.json.decode(answer.body, type=_Groups)
     except _UNSOUND:
         gap = "API groups: the answer is not what the API promises"
         return None, [gap], [gap]
-    return {g.name: tuple(v.version for v in g.versions) for g in found.groups}, [], []
+    return {g.name: tuple(v.version for v in g.versions) for g in groups.groups}, [], []
 
 
 def live_cluster(name: str, context: str | None, *, elastic: bool | None = None, asked: Live | None = None) -> Cluster:
@@ -252,14 +252,14 @@ def live_cluster(name: str, context: str | None, *, elastic: bool | None = None,
     asked = asked or Live()
     try:
         connection = connect(context, read_seconds=asked.read_seconds, list_seconds=asked.list_seconds)
-        found = capture(connection, now(), progress=at)
+        snapshot = capture(connection, now(), progress=at)
         whole = whole_workloads(connection, asked.wholly)
     except CaptureError as error:
         raise ClusterError(name, 0, 0, str(error)) from None
-    if found.failures:
-        why = "; ".join(found.failures[:3])
+    if snapshot.failures:
+        why = "; ".join(snapshot.failures[:3])
         raise ClusterError(name, 0, 0, f"{why}. `kubesched-lint snapshot --allow-gaps` makes a file without that")
-    return found.cluster(name, elastic=elastic).with_whole(
+    return snapshot.cluster(name, elastic=elastic).with_whole(
         {ref: each.template for ref, each in whole.items()},
         {ref: each.scaled_by for ref, each in whole.items() if each.scaled_by},
     )

@@ -51,10 +51,10 @@ def chart_of(entry: Mapping[str, Any]) -> Pinned:
         raise CannotInflateError(f"{name or 'an entry'} names no repository")
     if not are_versions(version):
         raise CannotInflateError(f"{version or 'no version'} is no version of the chart {name}")
-    found = pinned(address, name, version)
-    if not found.is_sound:
+    chart = pinned(address, name, version)
+    if not chart.is_sound:
         raise CannotInflateError(f"{address} is no address of charts")
-    return found
+    return chart
 
 
 def _asked(entry: Mapping[str, Any], read: Callable[[str], bytes | str]) -> Asked:

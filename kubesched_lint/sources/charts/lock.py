@@ -115,21 +115,21 @@ def _entry(entry: Any) -> tuple[Pinned, Locked]:
     if len(texts) != len(_KEYS) or set(entry) - {_RESOLVED, _OF_MANIFEST} != set(_KEYS):
         raise LockError(f"each of [[charts]] has {', '.join(_KEYS)}, which are strings")
     repository, chart, version, digest = texts
-    found, resolved = Pinned(repository, chart, version, str(entry.get(_OF_MANIFEST, ""))), entry.get(_RESOLVED, "")
-    is_resolved = isinstance(resolved, str) and (is_one_version(resolved) if found.is_range else not resolved)
-    if not found.is_sound or not _DIGEST.fullmatch(digest) or not is_resolved:
+    pin, resolved = Pinned(repository, chart, version, str(entry.get(_OF_MANIFEST, ""))), entry.get(_RESOLVED, "")
+    is_resolved = isinstance(resolved, str) and (is_one_version(resolved) if pin.is_range else not resolved)
+    if not pin.is_sound or not _DIGEST.fullmatch(digest) or not is_resolved:
         raise LockError(f"no chart, version and SHA-256 digest: {texts}")
-    return found, Locked(digest, resolved)
+    return pin, Locked(digest, resolved)
 
 
 def text_of(charts: Iterable[tuple[Pinned, Locked]]) -> str:
     """Return the lock's text, in the order of names, so that pulling again changes no line that need not change."""
     lines = [_HEAD]
-    for one, its in sorted(charts):
+    for chart, locked in sorted(charts):
         lines.append(
-            f'\n[[charts]]\nrepository = "{one.repository}"\nchart = "{one.chart}"\nversion = "{one.version}"\n'
+            f'\n[[charts]]\nrepository = "{chart.repository}"\nchart = "{chart.chart}"\nversion = "{chart.version}"\n'
         )
-        lines += [f'{_OF_MANIFEST} = "{one.digest}"\n'] if one.digest else []
-        lines += [f'{_RESOLVED} = "{its.resolved}"\n'] if its.resolved else []
-        lines.append(f'sha256 = "{its.sha256}"\n')
+        lines += [f'{_OF_MANIFEST} = "{chart.digest}"\n'] if chart.digest else []
+        lines += [f'{_RESOLVED} = "{locked.resolved}"\n'] if locked.resolved else []
+        lines.append(f'sha256 = "{locked.sha256}"\n')
     return "".join(lines)

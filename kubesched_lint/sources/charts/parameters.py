@@ -23,5 +23,5 @@ def values_set(name: str, text: str, *, is_text: bool = False, is_literal: bool 
         value = _WORDS[text] if text in _WORDS else int(text) if _NUMBER.fullmatch(text) else text
     for step in reversed(name.split(".")):
         value = {step: value}
-    found: dict[str, Any] = value
-    return found
+    nested: dict[str, Any] = value
+    return nested

@@ -82,14 +82,16 @@ class Charts(Struct, frozen=True):
     def made(self, releases: Sequence[Asked]) -> list[Made]:
         """Return what each release becomes. Raises LockError, NoHelmError."""
         locked = self.locked()
-        known = [(one, _IN_FOLDER if one.folder else locked.get(one.chart, _NONE).sha256) for one in releases]
+        known = [
+            (request, _IN_FOLDER if request.folder else locked.get(request.chart, _NONE).sha256) for request in releases
+        ]
         tool = helm()
         if tool is None and any(digest for _, digest in known):
             raise NoHelmError(f"charts are to be rendered (gitops.helm), and {NO_HELM}")
         if tool is None or not known:
-            return [_unlocked(one) for one, _ in known]
-        keys = [_key(one, digest, self._version, tool) if digest else "" for one, digest in known]
-        lasting = [key for key, (one, _) in zip(keys, known, strict=True) if key and not one.folder]
+            return [_unlocked(request) for request, _ in known]
+        keys = [_key(request, digest, self._version, tool) if digest else "" for request, digest in known]
+        lasting = [key for key, (request, _) in zip(keys, known, strict=True) if key and not request.folder]
         kept = self.store.renderings(lasting) if self.store else {}
         left = {key: both for key, both in zip(keys, known, strict=True) if key and key not in kept}
         slow: set[str] = set()
@@ -100,55 +102,57 @@ class Charts(Struct, frozen=True):
             self.store.keep_renderings(
                 {key: Rendered(new[key].text, False, "", "") for key in lasting if key in new and not new[key].why}
             )
-        found = {**{key: Made(rendered.text) for key, rendered in kept.items()}, **new}
-        return [found[key] if key else _unlocked(one) for key, (one, _) in zip(keys, known, strict=True)]
+        renderings = {**{key: Made(rendered.text) for key, rendered in kept.items()}, **new}
+        return [renderings[key] if key else _unlocked(request) for key, (request, _) in zip(keys, known, strict=True)]
 
     @property
     def _version(self) -> str:
         return self.version or _LIKE
 
-    def _in_time(self, one: Asked, digest: str, tool: Tool, slow: set[str]) -> Made:
+    def _in_time(self, release: Asked, digest: str, tool: Tool, slow: set[str]) -> Made:
         """Return what a release becomes; a chart that took too long for one release is not tried for the others."""
-        chart = f"{digest} {one.folder}"
+        chart = f"{digest} {release.folder}"
         if chart in slow:
-            return Made(why=f"{one.folder or one.chart}: helm template took too long for another release of the chart")
+            return Made(
+                why=f"{release.folder or release.chart}: helm template took too long for another release of the chart"
+            )
         try:
-            return self._rendered(one, digest, tool)
+            return self._rendered(release, digest, tool)
         except SlowRenderError as error:
             slow.add(chart)
-            return Made(why=f"{one.folder or one.chart}: {error}")
+            return Made(why=f"{release.folder or release.chart}: {error}")
 
-    def _rendered(self, one: Asked, digest: str, tool: Tool) -> Made:
-        data = None if one.folder else archive(self.folder, digest)
-        if data is None and not one.folder:
-            return Made(why=f"{one.chart} is locked, and its archive is not here: {PULL}")
-        options = ["--namespace", one.namespace, "--kube-version", self._version]
+    def _rendered(self, release: Asked, digest: str, tool: Tool) -> Made:
+        data = None if release.folder else archive(self.folder, digest)
+        if data is None and not release.folder:
+            return Made(why=f"{release.chart} is locked, and its archive is not here: {PULL}")
+        options = ["--namespace", release.namespace, "--kube-version", self._version]
         folder = ""
         try:
             with TemporaryDirectory(prefix="kubesched-lint-") as folder:
-                home, chart = os.path.join(folder, "home"), one.folder
+                home, chart = os.path.join(folder, "home"), release.folder
                 os.mkdir(home)
-                layers = [*one.below, one.values]
+                layers = [*release.below, release.values]
                 if data is not None:
                     files = chart_in(data)
-                    chart = _written(files if not one.own else _with_values(files, one.own), folder)
+                    chart = _written(files if not release.own else _with_values(files, release.own), folder)
                     layers = [_layer(files, layer) for layer in layers]
                 for number, layer in enumerate(layers):
                     path = os.path.join(folder, f"{number}.values.json")
                     options += ["--values", path]
                     with open(path, "w", encoding="utf-8") as file:
                         file.write(str(layer))
-                command = (*tool.command, *options, "--", one.name)
+                command = (*tool.command, *options, "--", release.name)
                 text = render(Tool(tool.name, command), chart, home=home)
-                for number, settings in enumerate(json.loads(one.post or "[]")):
+                for number, settings in enumerate(json.loads(release.post or "[]")):
                     text = _changed(text, settings, os.path.join(folder, f"post{number}"))
                 return Made(text)
         except ArchiveError as error:
-            return Made(why=f"the archive of {one.chart} is refused: {error}", is_refused=True)
+            return Made(why=f"the archive of {release.chart} is refused: {error}", is_refused=True)
         except SlowRenderError:
             raise
         except (RenderError, OSError, ValueError) as error:  # ValueError: a name that no program can be given
-            words = f"{one.folder or one.chart}: {error}"
+            words = f"{release.folder or release.chart}: {error}"
             return Made(why=words.replace(folder, "") if folder else words)
 
 
@@ -208,16 +212,16 @@ class NoHelmError(Exception):
     """Charts are to be rendered and nothing here can; the text says so."""
 
 
-def _unlocked(one: Asked) -> Made:
-    if one.chart.is_range:
-        return Made(why=f"{one.chart} is a range, and {NAME} has no version for it: {PULL}")
-    return Made(why=f"{one.chart} is not in {NAME}: {PULL}")
+def _unlocked(release: Asked) -> Made:
+    if release.chart.is_range:
+        return Made(why=f"{release.chart} is a range, and {NAME} has no version for it: {PULL}")
+    return Made(why=f"{release.chart} is not in {NAME}: {PULL}")
 
 
-def _key(one: Asked, digest: str, version: str, tool: Tool) -> str:
+def _key(release: Asked, digest: str, version: str, tool: Tool) -> str:
     """Return the digest of the tool and of all that it gets."""
     program = os.stat(tool.command[0])
-    about = (__version__, tool, program.st_mtime_ns, program.st_size, digest, one, version)
+    about = (__version__, tool, program.st_mtime_ns, program.st_size, digest, release, version)
     return blake2b(repr(about).encode("utf-8", "surrogatepass"), digest_size=20).hexdigest()
 
 
@@ -244,14 +248,14 @@ def default_values(
         chart = chart_in(data, _OF_DEFAULTS | {os.path.basename(file.path) for file in own})
     except ArchiveError:
         return ()
-    found = []
+    defaults = []
     root = {os.path.normpath(file.path) for file in own} or {_VALUES}
     for path, content in sorted(chart.files.items()):
         folders = () if path in root else subcharts_of(path, _VALUES)
         if folders is not None and (folders or path in root):
             names = tuple(_name_in(chart, folders[: number + 1]) for number in range(len(folders)))
-            found.append((names, f"{chart.folder}/{path}", content.decode("utf-8", "replace")))
-    return tuple(found)
+            defaults.append((names, f"{chart.folder}/{path}", content.decode("utf-8", "replace")))
+    return tuple(defaults)
 
 
 _VALUES = "values.yaml"

@@ -122,8 +122,8 @@ def small_contents(path: str) -> tuple[tuple[str, bytes], ...]:
     Raises OSError and ClusterError.
     """
     names = (name for name in _names(path) if name.lower().endswith((".yaml", ".yml")))
-    found = ((name, content(name, LARGEST_MANIFEST)) for name in names)
-    return tuple((name, data) for name, data in found if len(data) <= LARGEST_MANIFEST)
+    named_contents = ((name, content(name, LARGEST_MANIFEST)) for name in names)
+    return tuple((name, data) for name, data in named_contents if len(data) <= LARGEST_MANIFEST)
 
 
 def _bytes(path: str) -> bytes:
@@ -171,9 +171,9 @@ def _read_file(name: str, collector: Collector) -> frozenset[str]:
             first, second = next(chunks, b""), next(chunks, b"")
             _check_text(name, first)  # before up to the size limit of a cluster is read
             if second:
-                found = _streamed(chain([first, second], chunks), collector)
-                if found is not None:
-                    return found
+                kinds_read = _streamed(chain([first, second], chunks), collector)
+                if kinds_read is not None:
+                    return kinds_read
                 file.seek(0)  # the fast reader failed: the slow one reports where
                 chunks = unpacked(name, iter(lambda: file.read(_CHUNK), b""))
                 return _read(name, b"".join(chunks), collector)

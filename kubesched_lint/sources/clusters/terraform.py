@@ -95,21 +95,21 @@ def _resources(module: Values) -> Iterator[Values]:
     """Yield the managed resources of a module and of those in it."""
     waiting = [module]
     while waiting:
-        one = waiting.pop()
-        for resource in _list(one, "resources"):
+        module_values = waiting.pop()
+        for resource in _list(module_values, "resources"):
             if resource.get("mode", "managed") == "managed" and isinstance(resource.get("values"), dict):
                 yield resource
-        waiting.extend(_list(one, "child_modules"))
+        waiting.extend(_list(module_values, "child_modules"))
 
 
 def _list(value: Values, key: str) -> list[Values]:
-    found = value.get(key)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    entries = value.get(key)
+    return [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
 
 
 def _texts(value: Values, key: str) -> tuple[str, ...]:
-    found = value.get(key)
-    return tuple(one for one in found if isinstance(one, str)) if isinstance(found, list) else ()
+    entries = value.get(key)
+    return tuple(entry for entry in entries if isinstance(entry, str)) if isinstance(entries, list) else ()
 
 
 def _first(value: Values, key: str) -> Values:
@@ -118,28 +118,28 @@ def _first(value: Values, key: str) -> Values:
 
 
 def _number(value: Values, key: str) -> int | None:
-    found = value.get(key)
-    return int(found) if isinstance(found, (int, float)) and not isinstance(found, bool) and found >= 0 else None
+    number = value.get(key)
+    return int(number) if isinstance(number, (int, float)) and not isinstance(number, bool) and number >= 0 else None
 
 
 def _text(value: Values, key: str) -> str:
-    found = value.get(key)
-    return found if isinstance(found, str) else ""
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
 
 
 def _labels(value: Values, key: str) -> dict[str, str]:
-    found = value.get(key)
-    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+    labels = value.get(key)
+    return {k: v for k, v in labels.items() if isinstance(v, str)} if isinstance(labels, dict) else {}
 
 
 def _zones_of_subnets(resources: Sequence[Values]) -> Mapping[str, str]:
     """Return the zone of each subnet by its id, of those that the same plan holds."""
-    found: dict[str, str] = {}
+    zones: dict[str, str] = {}
     for resource in resources:
         values = resource["values"]
         if resource.get("type") == "aws_subnet" and _text(values, "id") and _text(values, "availability_zone"):
-            found[_text(values, "id")] = _text(values, "availability_zone")
-    return found
+            zones[_text(values, "id")] = _text(values, "availability_zone")
+    return zones
 
 
 def _named(resource: Values, names: Mapping[str, str]) -> Values:
@@ -234,8 +234,8 @@ def _most(values: Values, key: str) -> Mapping[str, int]:
 
 def _taints(values: Values, key: str) -> tuple[Taint, ...]:
     return tuple(
-        Taint(_text(one, "key"), _text(one, "value"), _EFFECTS.get(_text(one, "effect"), _text(one, "effect")))
-        for one in _list(values, key)
+        Taint(_text(taint, "key"), _text(taint, "value"), _EFFECTS.get(_text(taint, "effect"), _text(taint, "effect")))
+        for taint in _list(values, key)
     )
 
 

@@ -88,9 +88,11 @@ class ArgoFollowing:
         """Read the Applications, and all that they reach."""
         wave = [made for document in first for made in self._made(document)]
         while wave:
-            new = [one for one in wave if self._is_new(one)]
+            new = [application for application in wave if self._is_new(application)]
             self._read(new)
-            wave = [made for one in new for document in self._children(one) for made in self._made(document)]
+            wave = [
+                made for application in new for document in self._children(application) for made in self._made(document)
+            ]
 
     @property
     def clusters(self) -> Sequence[str]:
@@ -130,14 +132,17 @@ class ArgoFollowing:
 
     def _read(self, wave: Sequence[Application]) -> None:
         """Read the folders of Applications; all that have to be built, together."""
-        found = {one.title: [each for source in one.sources for each in self._of_source(one, source)] for one in wave}
-        trees = [each.tree for several in found.values() for each in several if isinstance(each, _Wanted)]
+        reads_by_title = {
+            application.title: [each for source in application.sources for each in self._of_source(application, source)]
+            for application in wave
+        }
+        trees = [each.tree for several in reads_by_title.values() for each in several if isinstance(each, _Wanted)]
         whole = [tree for tree in trees if tree.obstacle is None]
         building = self._building
         done = render_trees(whole, building.tool, building.store, building.progress) if whole else {}
-        charted = [each for several in found.values() for each in several if isinstance(each, _Charted)]
+        charted = [each for several in reads_by_title.values() for each in several if isinstance(each, _Charted)]
         made = dict(zip(map(id, charted), self._rendered(charted), strict=True))
-        for title, several in found.items():
+        for title, several in reads_by_title.items():
             self._found[title] = [
                 self._built(each, done)
                 if isinstance(each, _Wanted)
@@ -157,11 +162,11 @@ class ArgoFollowing:
         except (LockError, NoHelmError) as error:
             self._aside.setdefault("charts", InputError(charts.lock, str(error)))
             made = [Made(why="its chart is not rendered")] * len(charted)
-        for each, its in zip(charted, made, strict=True):
-            if its.is_refused:
+        for each, rendered in zip(charted, made, strict=True):
+            if rendered.is_refused:
                 place, span = each.application.where.path, each.application.where.span
-                self._aside.setdefault(its.why, InputError(place, its.why, span.line, span.column))
-            yield each.application.not_read(its.why) if its.why else _installed(each, its.text)
+                self._aside.setdefault(rendered.why, InputError(place, rendered.why, span.line, span.column))
+            yield each.application.not_read(rendered.why) if rendered.why else _installed(each, rendered.text)
 
     def _children(self, application: Application) -> Iterator[Document]:
         """Yield the Applications in what the folders of an Application became."""
@@ -204,7 +209,11 @@ class ArgoFollowing:
         obstacle = obstacle_in(shown) if folder and self._building.charts is not None else None
         if obstacle is not None:
             return obstacle
-        own = [str(one["ref"]) for one in application.sources if one.get("ref") and self._is_own(one)]
+        own = [
+            str(source_entry["ref"])
+            for source_entry in application.sources
+            if source_entry.get("ref") and self._is_own(source_entry)
+        ]
         try:
             if not folder:
                 self.charts[chart_of(source)] = None
@@ -248,17 +257,17 @@ class ArgoFollowing:
 
     def _built(self, wanted: _Wanted, done: Mapping[str, Outcome]) -> Found:
         application, tree = wanted.application, wanted.tree
-        found = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
-        if isinstance(found, InputFile):
-            return replace(found, filling=Homing(application.namespace), delivered_by=Delivery(application.title))
+        outcome = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
+        if isinstance(outcome, InputFile):
+            return replace(outcome, filling=Homing(application.namespace), delivered_by=Delivery(application.title))
         words = f"Argo CD applies nothing of Application {application.name}"
-        if isinstance(found, Skipped):
-            return replace(found, unrendered="kustomization")
-        if found.line:
-            return replace(found, message=f"{found.message}: {words}")
+        if isinstance(outcome, Skipped):
+            return replace(outcome, unrendered="kustomization")
+        if outcome.line:
+            return replace(outcome, message=f"{outcome.message}: {words}")
         place, span = application.where.path, application.where.span
         return InputError(
-            place, f"{words}, because {tree.folder} does not build: {found.message}", span.line, span.column
+            place, f"{words}, because {tree.folder} does not build: {outcome.message}", span.line, span.column
         )
 
     def _files(
@@ -266,12 +275,12 @@ class ArgoFollowing:
     ) -> Iterator[Found]:
         held = held_in(folder, directory)
         suffixes = ("",) if directory.get("disableExtensionFilter") else SUFFIXES
-        found = list(islice(filter(held.holds, files_in(folder, held)), MOST_FILES + 1))
-        if len(found) > MOST_FILES:
+        paths_held = list(islice(filter(held.holds, files_in(folder, held)), MOST_FILES + 1))
+        if len(paths_held) > MOST_FILES:
             yield application.not_read(f"{shown} has more than {MOST_FILES:,} files")
-        if any(path.endswith(_JSONNET) for path in found):
+        if any(path.endswith(_JSONNET) for path in paths_held):
             yield application.not_read(f"Jsonnet in {shown} is not read")
-        for path in found:
+        for path in paths_held:
             real = os.path.realpath(path)
             if path.endswith(_JSONNET) or not path.endswith(suffixes) or (real != path and not os.path.isfile(real)):
                 continue
@@ -304,4 +313,4 @@ def _installed(charted: _Charted, text: str) -> InputFile:
 
 
 def _is_followed(api_version: object, kind: object) -> bool:
-    return any(is_kind(api_version, kind, one) for one in (APPLICATION, APPLICATION_SET))
+    return any(is_kind(api_version, kind, followed_kind) for followed_kind in (APPLICATION, APPLICATION_SET))

@@ -29,10 +29,10 @@ def chart_of(source: Mapping[str, Any]) -> Pinned:
     chart, address, version = (str(source.get(key) or "") for key in ("chart", "repoURL", "targetRevision"))
     if not are_versions(version):
         raise CannotRenderError(f"{version or 'no version'} is no version of the chart {chart}")
-    found = pinned(address if "://" in address else f"oci://{address}", chart, version)
-    if not found.is_sound:
+    pinned_chart = pinned(address if "://" in address else f"oci://{address}", chart, version)
+    if not pinned_chart.is_sound:
         raise CannotRenderError(f"{address} is no address of charts")
-    return found
+    return pinned_chart
 
 
 def asked_of(
@@ -117,7 +117,7 @@ def _of_file(
 def _parameter(parameter: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values that a parameter sets, as far as it is written plainly."""
     name, text = str(parameter.get("name") or ""), str(parameter.get("value") or "")
-    found = values_set(name, text, is_text=bool(parameter.get("forceString")))
-    if found is None:
+    nested = values_set(name, text, is_text=bool(parameter.get("forceString")))
+    if nested is None:
         raise CannotRenderError(f"the parameter {name} is not read")
-    return found
+    return nested

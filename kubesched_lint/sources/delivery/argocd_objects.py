@@ -87,14 +87,17 @@ def applications_of(document: Document, root: str) -> Iterator[Application]:
     fields = document.text.count("{{")
     making = _Making(root)
     for generator in map(mapping, listed(spec.get("generators"))):
-        own = next((mapping(one["template"]) for one in map(mapping, generator.values()) if "template" in one), {})
+        own = next(
+            (mapping(settings["template"]) for settings in map(mapping, generator.values()) if "template" in settings),
+            {},
+        )
         for params in making.params(generator, {}):
             making.charge(fields * max(map(len, params.values()), default=0))
             made = mapping(filled(merged(template, _without_empty(own)), params))
             name = mapping(made.get("metadata")).get("name")
-            its = mapping(made.get("spec"))
-            why = "templatePatch is not read" if _is_patched(spec, params) else _why_open(its)
-            yield Application(str(name or document.name), its, where, why)
+            made_spec = mapping(made.get("spec"))
+            why = "templatePatch is not read" if _is_patched(spec, params) else _why_open(made_spec)
+            yield Application(str(name or document.name), made_spec, where, why)
 
 
 def _why_open(spec: Mapping[str, Any]) -> str:
@@ -102,14 +105,14 @@ def _why_open(spec: Mapping[str, Any]) -> str:
     if is_open(spec.get("destination")):
         return "its destination is a template that nobody fills"
     sources = [mapping(spec.get("source")), *map(mapping, listed(spec.get("sources")))]
-    key = next((key for one in sources for key in ("kustomize", "directory") if is_open(one.get(key))), "")
+    key = next((key for source in sources for key in ("kustomize", "directory") if is_open(source.get(key))), "")
     return f"its {key} is a template that nobody fills" if key else ""
 
 
 def _without_empty(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the template of a generator without what is empty, which the other template fills in."""
-    plain = {key: _without_empty(one) if isinstance(one, dict) else one for key, one in value.items()}
-    return {key: one for key, one in plain.items() if one not in (None, "", 0, False, {}, [])}
+    plain = {key: _without_empty(inner) if isinstance(inner, dict) else inner for key, inner in value.items()}
+    return {key: inner for key, inner in plain.items() if inner not in (None, "", 0, False, {}, [])}
 
 
 def _is_patched(spec: Mapping[str, Any], params: Mapping[str, str]) -> bool:
@@ -174,8 +177,8 @@ class _Making:
         elif "git" in generator:
             git = mapping(filled(mapping(generator["git"]), outer))
             values = _flat(mapping(git.get("values")), "values.")
-            found = self._of_directories(git) if git.get("directories") else self._of_files(git)
-            yield from ({**params, **mapping(filled(values, params))} for params in found)
+            parameter_sets = self._of_directories(git) if git.get("directories") else self._of_files(git)
+            yield from ({**params, **mapping(filled(values, params))} for params in parameter_sets)
         elif "matrix" in generator:
             first, others = _first_of(generator["matrix"])
             for params in self.params(first, outer):
@@ -195,10 +198,10 @@ class _Making:
         if is_open(text):
             raise CannotMakeError("its elementsYaml is a template that nobody fills")
         self.charge(len(text))
-        found = value_in(text)
-        if not isinstance(found, list):
+        elements = value_in(text)
+        if not isinstance(elements, list):
             raise CannotMakeError("its elementsYaml is no list")
-        return found
+        return elements
 
     def _merged(self, merge: Mapping[str, Any], outer: Mapping[str, str]) -> Iterator[dict[str, str]]:
         first, others = _first_of(merge)
@@ -214,11 +217,13 @@ class _Making:
         entries = [mapping(entry) for entry in listed(git.get("directories"))]
         left_out = [str(entry.get("path")) for entry in entries if entry.get("exclude")]
         wanted = [str(entry.get("path")) for entry in entries if not entry.get("exclude")]
-        found = {
+        paths = {
             path for pattern in wanted for path in self._matching(pattern) if os.path.isdir(f"{self._root}/{path}")
         }
         yield from (
-            _prefixed(_of_path(path), git) for path in sorted(found) if not any(matches(path, one) for one in left_out)
+            _prefixed(_of_path(path), git)
+            for path in sorted(paths)
+            if not any(matches(path, excluded) for excluded in left_out)
         )
 
     def _of_files(self, git: Mapping[str, Any]) -> Iterator[dict[str, str]]:
@@ -229,9 +234,9 @@ class _Making:
             data = whole(f"{self._root}/{path}", LARGEST, root=self._root)
             self.charge(len(data))
             value = value_in(text_to_read(data))
-            for one in value if isinstance(value, list) else [value]:
+            for values_of_file in value if isinstance(value, list) else [value]:
                 own = {**_of_path(os.path.dirname(path)), "path.filename": os.path.basename(path)}
-                yield {**_flat(mapping(one)), **_prefixed(own, git)}
+                yield {**_flat(mapping(values_of_file)), **_prefixed(own, git)}
 
     def _matching(self, pattern: str) -> Iterator[str]:
         """Yield the folders and files of the repository that a pattern means, by their paths in it; no links."""
@@ -259,8 +264,8 @@ class _Making:
 
 def _first_of(combination: Any) -> tuple[Mapping[str, Any], list[Mapping[str, Any]]]:
     """Return the first of the generators that are combined, and the others."""
-    found = list(map(mapping, listed(mapping(combination).get("generators"))))
-    return (found or [{}])[0], found[1:]
+    generators = list(map(mapping, listed(mapping(combination).get("generators"))))
+    return (generators or [{}])[0], generators[1:]
 
 
 def _of_path(path: str) -> dict[str, str]:
@@ -277,16 +282,16 @@ def _prefixed(params: Mapping[str, str], git: Mapping[str, Any]) -> dict[str, st
 
 
 def _flat(value: Mapping[str, Any], before: str = "") -> dict[str, str]:
-    found: dict[str, str] = {}
+    flat: dict[str, str] = {}
     for key, child in value.items():
         if isinstance(child, dict):
-            found |= _flat(child, f"{before}{key}.")
+            flat |= _flat(child, f"{before}{key}.")
         elif isinstance(child, list):
             if child:  # open: Go's text of it is not known
-                found[f"{before}{key}"] = f"{{{{.{before}{key}}}}}"
+                flat[f"{before}{key}"] = f"{{{{.{before}{key}}}}}"
         else:
-            found[f"{before}{key}"] = str(child).lower() if isinstance(child, bool) else str(child)
-    return found
+            flat[f"{before}{key}"] = str(child).lower() if isinstance(child, bool) else str(child)
+    return flat
 
 
 def matches(path: str, pattern: str) -> bool:
@@ -298,8 +303,10 @@ def matches(path: str, pattern: str) -> bool:
 def _selects(selector: Mapping[str, Any], params: Mapping[str, str]) -> bool:
     """Return whether a generator keeps a set of parameters, which it holds against a selector of labels."""
     wanted = [(key, "In", [str(value)]) for key, value in mapping(selector.get("matchLabels")).items()]
-    for one in map(mapping, listed(selector.get("matchExpressions"))):
-        wanted.append((str(one.get("key")), str(one.get("operator")), [*map(str, listed(one.get("values")))]))
+    for expression in map(mapping, listed(selector.get("matchExpressions"))):
+        wanted.append(
+            (str(expression.get("key")), str(expression.get("operator")), [*map(str, listed(expression.get("values")))])
+        )
     for key, operator, values in wanted:
         is_there, is_one = key in params, params.get(key) in values
         holds = {"In": is_one, "NotIn": not is_one, "Exists": is_there, "DoesNotExist": not is_there}.get(operator)

@@ -26,7 +26,7 @@ HELM, KUSTOMIZE, DIRECTORY = "helm", "kustomize", "directory"
 
 def addresses_in(documents: Iterable[Document], root: str) -> list[str]:
     """Return the addresses of this repository: those that most Applications give for folders that are in it."""
-    found: Counter[str] = Counter()
+    addresses: Counter[str] = Counter()
     for document in documents:
         spec = mapping(document.value.get("spec"))
         spec = mapping(mapping(spec.get("template")).get("spec")) or spec
@@ -34,8 +34,8 @@ def addresses_in(documents: Iterable[Document], root: str) -> list[str]:
             path, address = source.get("path"), source.get("repoURL")
             is_here = isinstance(path, str) and ("{{" in path or folder_in(root, path.lstrip("/"), root))
             if is_here and isinstance(address, str) and "{{" not in address:
-                found[plain_address(address)] += 1
-    return [address for address, _ in found.most_common(1)]
+                addresses[plain_address(address)] += 1
+    return [address for address, _ in addresses.most_common(1)]
 
 
 class Held(Struct, frozen=True):
@@ -102,21 +102,21 @@ def overridden(source: Mapping[str, Any], folder: str, name: str, root: str) -> 
     """Return a source with the settings that files in its folder have, for all Applications and for this one. Raises
     OSError.
     """
-    found = dict(source)
+    changed_source = dict(source)
     for file in (".argocd-source.yaml", f".argocd-source-{name}.yaml"):
         path = os.path.join(folder, file)
         if "\0" not in path and os.path.isfile(path):
             value = value_in(text_to_read(whole(path, LARGEST_SETTINGS, root=root)))
-            found = _patched(found, mapping(value))
-    return {**found, **{key: source.get(key) for key in ("chart", "path", "repoURL", "targetRevision")}}
+            changed_source = _patched(changed_source, mapping(value))
+    return {**changed_source, **{key: source.get(key) for key in ("chart", "path", "repoURL", "targetRevision")}}
 
 
 def _patched(value: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value with a JSON merge patch."""
-    found = dict(value)
-    for key, one in patch.items():
-        found[key] = _patched(mapping(found.get(key)), one) if isinstance(one, dict) else one
-    return {key: one for key, one in found.items() if one is not None}
+    patched = dict(value)
+    for key, inner in patch.items():
+        patched[key] = _patched(mapping(patched.get(key)), inner) if isinstance(inner, dict) else inner
+    return {key: inner for key, inner in patched.items() if inner is not None}
 
 
 def changed_by(settings: Mapping[str, Any], value: dict[str, Any], folder: str) -> dict[str, Any]:
@@ -128,8 +128,11 @@ def changed_by(settings: Mapping[str, Any], value: dict[str, Any], folder: str) 
     more = {"patches": listed(settings.get("patches")), "components": list(listed(settings.get("components")))}
     if settings.get("ignoreMissingComponents"):
         more["components"] = are_in(folder, more["components"])
-    counts = {one.get("name"): _count(one) for one in map(mapping, listed(settings.get("replicas")))}
-    kept = [one for one in listed(value.get("replicas")) if mapping(one).get("name") not in counts]
+    counts = {
+        replica_count.get("name"): _count(replica_count)
+        for replica_count in map(mapping, listed(settings.get("replicas")))
+    }
+    kept = [entry for entry in listed(value.get("replicas")) if mapping(entry).get("name") not in counts]
     changed["replicas"] = [*kept, *({"name": name, "count": count} for name, count in counts.items())]
     labels = mapping(settings.get("commonLabels"))
     if labels and settings.get("labelWithoutSelector"):
@@ -138,7 +141,7 @@ def changed_by(settings: Mapping[str, Any], value: dict[str, Any], folder: str) 
     elif labels:
         changed["commonLabels"] = {**mapping(value.get("commonLabels")), **labels}
     changed.update({key: [*listed(value.get(key)), *items] for key, items in more.items()})
-    return {key: one for key, one in changed.items() if one != []}
+    return {key: field for key, field in changed.items() if field != []}
 
 
 def _count(replicas: Mapping[str, Any]) -> Any:
@@ -168,15 +171,15 @@ def _without_braces(pattern: str) -> Sequence[str]:
     made = 0
     left = [pattern]
     while left and len(left) + len(done) <= MOST_FOLDERS:
-        one = left.pop()
-        start = one.rfind("{")
-        end = one.find("}", start)
+        open_pattern = left.pop()
+        start = open_pattern.rfind("{")
+        end = open_pattern.find("}", start)
         if start < 0 or end < 0:
-            done.append(one)
+            done.append(open_pattern)
         else:
-            choices = one[start + 1 : end].split(",")
-            made += len(choices) * len(one)
+            choices = open_pattern[start + 1 : end].split(",")
+            made += len(choices) * len(open_pattern)
             if made > LARGEST_SETTINGS:
                 return [pattern]
-            left += [one[:start] + choice + one[end + 1 :] for choice in choices]
+            left += [open_pattern[:start] + choice + open_pattern[end + 1 :] for choice in choices]
     return [pattern] if left else done

@@ -69,10 +69,10 @@ class Repository(Struct, frozen=True):
 
     def entries(self) -> tuple[Entry, ...]:
         """Return the entry points: what syncs a folder, else the Kustomizations outside every other's folder."""
-        found: dict[str, Entry] = {}
+        entries_by_path: dict[str, Entry] = {}
         for entry in self._syncs():
-            found.setdefault(os.path.normpath(entry.path), entry)
-        of_flux = tuple(found[path] for path in sorted(found)) or tuple(self._outermost())
+            entries_by_path.setdefault(os.path.normpath(entry.path), entry)
+        of_flux = tuple(entries_by_path[path] for path in sorted(entries_by_path)) or tuple(self._outermost())
         return (*of_flux, *self._of_argo_cd())
 
     def entry(self, path: str) -> Entry:
@@ -80,7 +80,9 @@ class Repository(Struct, frozen=True):
         place = place_of_entry(path)
         cluster = path.removeprefix(place).removeprefix(MARK)
         wanted = os.path.realpath(place)
-        begins = [one for one in self.applications if is_within(os.path.realpath(one.path), wanted)]
+        begins = [
+            application for application in self.applications if is_within(os.path.realpath(application.path), wanted)
+        ]
         if cluster or (begins and not any(is_within(os.path.realpath(e.path), wanted) for e in self._syncs())):
             return Entry(path, cluster=cluster or next(iter(self._clusters(place)), IN_CLUSTER))
         if os.path.isfile(wanted):
@@ -98,7 +100,11 @@ class Repository(Struct, frozen=True):
         if entry.by is not None:
             return [entry.by]
         wanted = os.path.realpath(entry.path)
-        return [kustomization_of(one) for one in self.kustomizations if os.path.realpath(one.path) == wanted]
+        return [
+            kustomization_of(kustomization)
+            for kustomization in self.kustomizations
+            if os.path.realpath(kustomization.path) == wanted
+        ]
 
     @property
     def applications(self) -> list[Document]:
@@ -106,10 +112,14 @@ class Repository(Struct, frozen=True):
         another, one.
         """
         kinds = (APPLICATION, APPLICATION_SET)
-        all_ = [one for one in self.documents if any(is_kind(one.api_version, one.kind, kind) for kind in kinds)]
+        all_ = [
+            application
+            for application in self.documents
+            if any(is_kind(application.api_version, application.kind, kind) for kind in kinds)
+        ]
         own = addresses_in(self.documents, self.root)
-        held = [list(held_by(one, own, self.root)) for one in all_]
-        return [all_[number] for number in first_of([os.path.realpath(one.path) for one in all_], held)]
+        held = [list(held_by(application, own, self.root)) for application in all_]
+        return [all_[number] for number in first_of([os.path.realpath(application.path) for application in all_], held)]
 
     def _holds(self, path: str, document: Document) -> bool:
         """Return whether a folder holds the file of an object: what applies it applies itself."""
@@ -119,7 +129,9 @@ class Repository(Struct, frozen=True):
     def following(self, path: str, building: Building) -> ArgoFollowing:
         """Follow the Applications that begin at or below a path. Raises OSError."""
         wanted = os.path.realpath(path)
-        first = [one for one in self.applications if is_within(os.path.realpath(one.path), wanted)]
+        first = [
+            application for application in self.applications if is_within(os.path.realpath(application.path), wanted)
+        ]
         following = ArgoFollowing(building, addresses_in(self.documents, self.root))
         following.follow(first)
         return following
@@ -134,7 +146,7 @@ class Repository(Struct, frozen=True):
         """Yield an entry for each cluster that Applications of this repository name."""
         if not addresses_in(self.documents, self.root):
             return
-        paths = sorted({one.path for one in self.applications})
+        paths = sorted({application.path for application in self.applications})
         folders = [os.path.dirname(path) or os.curdir for path in paths]
         place = paths[0] if len(paths) == 1 else os.path.commonpath(folders or [os.curdir]) or os.curdir
         clusters = self._clusters(place) if paths else ()
@@ -144,7 +156,7 @@ class Repository(Struct, frozen=True):
 
     @property
     def kustomizations(self) -> Iterator[Document]:
-        return (one for one in self.documents if is_kind(one.api_version, one.kind, KUSTOMIZATION))
+        return (document for document in self.documents if is_kind(document.api_version, document.kind, KUSTOMIZATION))
 
     def _syncs(self) -> Iterator[Entry]:
         for document in self.documents:
@@ -163,8 +175,8 @@ class Repository(Struct, frozen=True):
             kind, name = mapping(sync).get("kind") or "GitRepository", mapping(sync).get("name") or _OWN
             spec = {"path": path, "sourceRef": {"kind": kind, "name": name}}
             where = document.location(at)
-            for one in folders_like(self.root, path) or [path]:
-                by = FluxKustomization(document.namespace or _OWN, str(name), {**spec, "path": one}, where)
+            for folder in folders_like(self.root, path) or [path]:
+                by = FluxKustomization(document.namespace or _OWN, str(name), {**spec, "path": folder}, where)
                 yield from self._begun(by, f"{document.kind} {document.name}")
 
     def _is_sync(self, document: Document) -> bool:
@@ -177,7 +189,10 @@ class Repository(Struct, frozen=True):
     @property
     def _roots(self) -> dict[str, str]:
         """Real path → path of the files of the Kustomizations that no other file's Kustomization applies."""
-        all_ = [(os.path.realpath(one.path), kustomization_of(one)) for one in self.kustomizations]
+        all_ = [
+            (os.path.realpath(kustomization.path), kustomization_of(kustomization))
+            for kustomization in self.kustomizations
+        ]
         named = _named_by((real, by.path) for real, by in all_)
         others = {folder_in(self.root, path.lstrip("/"), self.root): files for path, files in named.items()}
         others.pop(self.root, None)  # the root is rarely applied; other repositories often have no folder
@@ -220,13 +235,15 @@ def first_of(files: Sequence[str], held: Sequence[Sequence[Held]]) -> list[int]:
     numbers: dict[str, list[int]] = {}
     for number, file in enumerate(files):
         numbers.setdefault(file, []).append(number)
-    reaches = _reaches(numbers, {one for several in held for one in several})
+    reaches = _reaches(numbers, {holder for several in held for holder in several})
     namers: dict[Held, set[str]] = {}
     for file, several in zip(files, held, strict=True):
-        for one in several:
-            namers.setdefault(one, set()).add(file)
-    by_others = {file for one, by in namers.items() for file in reaches[one] if by != {file}}
-    applies_itself = [any(file in reaches[one] for one in several) for file, several in zip(files, held, strict=True)]
+        for holder in several:
+            namers.setdefault(holder, set()).add(file)
+    by_others = {file for holder, by in namers.items() for file in reaches[holder] if by != {file}}
+    applies_itself = [
+        any(file in reaches[holder] for holder in several) for file, several in zip(files, held, strict=True)
+    ]
     order = sorted(
         range(len(files)), key=lambda number: (files[number] in by_others, not applies_itself[number], number)
     )
@@ -238,10 +255,10 @@ def first_of(files: Sequence[str], held: Sequence[Sequence[Held]]) -> list[int]:
         left = [number]
         while left:
             reached.add(number := left.pop())
-            for one in set(held[number]) - done:
-                done.add(one)
-                left += [other for file in reaches[one] - reached_files for other in numbers[file]]
-                reached_files |= reaches[one]
+            for holder in set(held[number]) - done:
+                done.add(holder)
+                left += [other for file in reaches[holder] - reached_files for other in numbers[file]]
+                reached_files |= reaches[holder]
     return sorted(first)
 
 
@@ -253,24 +270,24 @@ def _reaches(files: Iterable[str], held: Iterable[Held]) -> dict[Held, set[str]]
         while folder != os.path.dirname(folder):
             inside.setdefault(folder, []).append(file)
             folder = os.path.dirname(folder)
-    return {one: set(filter(one.holds, inside.get(one.folder, ()))) for one in held}
+    return {holder: set(filter(holder.holds, inside.get(holder.folder, ()))) for holder in held}
 
 
 def folders_like(root: str, path: str) -> list[str]:
     """Return the folders of the repository that a path with variables may mean; none if it has no variable."""
     if "${" not in path:
         return []
-    found = [root]
+    folders = [root]
     for part in os.path.normpath(path.lstrip("/")).split(os.sep):
         if "${" in part:
             wanted = "[!.]*".join(map(escape, _VARIABLE.split(part)))
-            inside = (folder for folder in found if is_within(os.path.realpath(folder), root))
+            inside = (folder for folder in folders if is_within(os.path.realpath(folder), root))
             below = ((folder, name) for folder in inside for name in _names_in(folder))
             alike = (os.path.join(folder, name) for folder, name in below if fnmatchcase(name, wanted))
-            found = list(islice(alike, MOST_FOLDERS))
+            folders = list(islice(alike, MOST_FOLDERS))
         else:
-            found = [os.path.join(folder, part) for folder in found]
-    return [os.path.relpath(folder, root) for folder in found if os.path.isdir(folder)]
+            folders = [os.path.join(folder, part) for folder in folders]
+    return [os.path.relpath(folder, root) for folder in folders if os.path.isdir(folder)]
 
 
 def _names_in(folder: str) -> list[str]:
@@ -282,10 +299,10 @@ def _names_in(folder: str) -> list[str]:
 
 def _named_by(pairs: Iterable[tuple[str, str]]) -> dict[str, set[str]]:
     """Return folder → the files that name it, of (file, folder)."""
-    found: dict[str, set[str]] = {}
+    files_by_folder: dict[str, set[str]] = {}
     for file, folder in pairs:
-        found.setdefault(folder, set()).add(file)
-    return found
+        files_by_folder.setdefault(folder, set()).add(file)
+    return files_by_folder
 
 
 def _is_applied(real: str, named: Mapping[str, set[str]]) -> bool:
@@ -338,7 +355,7 @@ def _documents(root: str) -> Iterator[Document]:
 
 def _begins(api_version: object, kind: object) -> bool:
     kinds = (KUSTOMIZATION, INSTANCE, _RELEASE, APPLICATION, APPLICATION_SET)
-    return any(is_kind(api_version, kind, one) for one in kinds)
+    return any(is_kind(api_version, kind, begun_kind) for begun_kind in kinds)
 
 
 class AppliedSet(Struct, frozen=True):
@@ -354,7 +371,7 @@ def applied_set(repository: Repository, entry: Entry, building: Building) -> App
     """Follow an entry point."""
     if entry.cluster:
         argo = repository.following(place_of_entry(entry.path), building)
-        reached = tuple(one.title for one in argo.of(entry.cluster))
+        reached = tuple(application.title for application in argo.of(entry.cluster))
         return AppliedSet(entry, reached, tuple(argo.files(entry.cluster)))
     first = repository.first(entry)
     following = Following(building, first[0].source if first else ("", ""))
@@ -362,7 +379,7 @@ def applied_set(repository: Repository, entry: Entry, building: Building) -> App
     files = tuple(following.files())
     if entry.by is None:
         files = (*_own_file(entry.path), *files)
-    return AppliedSet(entry, tuple(one.title for one in following.kustomizations), files)
+    return AppliedSet(entry, tuple(kustomization.title for kustomization in following.kustomizations), files)
 
 
 def charts_of_applications(repository: Repository) -> Sequence[Pinned]:
@@ -402,23 +419,25 @@ def applied_files(
 
 def read_by_others(paths: Iterable[str], store: Store | None = None) -> dict[str, str]:
     """Return the files that the sets of other entry points of the repositories are made of, each with one of these."""
-    found: dict[str, str] = {}
+    entries_of_files: dict[str, str] = {}
     tool = kustomizer()
     if tool is None:
-        return found
+        return entries_of_files
     for path in paths:
         repository = repository_of(place_of_entry(path), store)
         building = Building(repository.root, tool, store)
         for entry in repository.entries():
             if os.path.normpath(entry.path) != os.path.normpath(path):
                 files = applied_set(repository, entry, building).files
-                found.update((name, entry.path) for one in files if isinstance(one, InputFile) for name in _names(one))
-    return found
+                entries_of_files.update(
+                    (name, entry.path) for file in files if isinstance(file, InputFile) for name in _names(file)
+                )
+    return entries_of_files
 
 
 def _names(file: InputFile) -> Iterator[str]:
     """Yield the files of the repository that a file of a set is made of."""
-    yield from [file.path] if file.rendering is None else (one.path for one in file.rendering.files)
+    yield from [file.path] if file.rendering is None else (origin.path for origin in file.rendering.files)
 
 
 def _own_file(path: str) -> Iterator[Found]:

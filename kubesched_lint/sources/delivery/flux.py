@@ -52,7 +52,7 @@ class _Built(Struct):
     """A Kustomization with what its folder became; ``is_final``: it was found in its own output."""
 
     by: FluxKustomization
-    found: Found | None = None
+    outcome: Found | None = None
     documents: tuple[Document, ...] = ()
     is_final: bool = False
 
@@ -72,9 +72,9 @@ class Following:
 
     def follow(self, first: Iterable[FluxKustomization]) -> None:
         """Build the Kustomizations, and all that they reach."""
-        wave = [self._admitted(one) for one in first]
+        wave = [self._admitted(kustomization) for kustomization in first]
         while any(wave):
-            self._build([one for one in wave if one is not None])
+            self._build([built for built in wave if built is not None])
             children = [(built.by, child) for built in wave if built is not None for child in self._children(built)]
             for by, child in children:
                 self._creators.setdefault(child.title, by.title)
@@ -88,35 +88,37 @@ class Following:
         """Yield what the folders became, with the variables of all ConfigMaps of the set."""
         paths: set[str] = set()
         for built in self._built.values():
-            found = built.found
-            if isinstance(found, InputFile):
-                filling = self._filling(built.by) if b"${" in found.data else None
+            outcome = built.outcome
+            if isinstance(outcome, InputFile):
+                filling = self._filling(built.by) if b"${" in outcome.data else None
                 delivered_by = Delivery(f"Kustomization {built.by.title}", tuple(sorted(self._awaited(built.by))))
-                found = replace(found, filling=filling, delivered_by=delivered_by)
-                if found.path in paths:
-                    found = replace(found, path=f"{found.path.removesuffix(RENDERED)} for {built.by.title}{RENDERED}")
-                paths.add(found.path)
+                outcome = replace(outcome, filling=filling, delivered_by=delivered_by)
+                if outcome.path in paths:
+                    outcome = replace(
+                        outcome, path=f"{outcome.path.removesuffix(RENDERED)} for {built.by.title}{RENDERED}"
+                    )
+                paths.add(outcome.path)
             wrong = built.by.wrong_variable(self._maps)
-            if wrong and found is not None:
+            if wrong and outcome is not None:
                 place, span = built.by.where.path, built.by.where.span
                 words = f"Flux applies nothing of Kustomization {built.by.title}: {wrong}"
-                found = InputError(place, words, span.line, span.column)
-            if found is not None:
-                yield found
+                outcome = InputError(place, words, span.line, span.column)
+            if outcome is not None:
+                yield outcome
         yield from self._aside.values()
 
     def _awaited(self, by: FluxKustomization) -> set[str]:
         """Return what must be ready before a Kustomization is applied, and what creates it, also through others."""
-        found: set[str] = set()
+        awaited: set[str] = set()
         left = [by.title]
         while left:
             title = left.pop()
             known = self._built.get(title)
             creator = self._creators.get(title)
-            before = {*(known.by.awaited if known else ()), *([creator] if creator else [])} - found
-            found |= before
+            before = {*(known.by.awaited if known else ()), *([creator] if creator else [])} - awaited
+            awaited |= before
             left += before
-        return {f"Kustomization {title}" for title in found - {by.title}}
+        return {f"Kustomization {title}" for title in awaited - {by.title}}
 
     def _filling(self, by: FluxKustomization) -> Filling | None:
         variables = by.variables(self._maps, self._secrets)
@@ -160,8 +162,8 @@ class Following:
 
     def _folder(self, by: FluxKustomization) -> str:
         root, path = self._building.root, by.path.lstrip("/")
-        found = folder_in(root, path, root)
-        return found if found == os.path.normpath(os.path.join(root, path)) else ""
+        real_folder = folder_in(root, path, root)
+        return real_folder if real_folder == os.path.normpath(os.path.join(root, path)) else ""
 
     def _why_absent(self, path: str) -> str:
         if folder_in(self._building.root, path.lstrip("/"), self._building.root):
@@ -188,9 +190,9 @@ class Following:
         whole = [tree for tree in trees if tree.obstacle is None]
         done = render_trees(whole, self._building.tool, self._building.store, self._building.progress)
         for built, tree in zip(wave, trees, strict=True):
-            found = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
-            built.found = _told(found, tree, built.by)
-            built.documents = tuple(_documents(found)) if isinstance(found, InputFile) else ()
+            outcome = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
+            built.outcome = _told(outcome, tree, built.by)
+            built.documents = tuple(_documents(outcome)) if isinstance(outcome, InputFile) else ()
         for built in wave:
             self._learn(built)
 
@@ -226,7 +228,7 @@ def kustomization_of(document: Document) -> FluxKustomization:
 def is_followed(api_version: object, kind: object) -> bool:
     """Return whether a document tells what else a set reaches, or what variables become."""
     is_plain = api_version == "v1" and kind in ("ConfigMap", "Secret")
-    return is_plain or any(is_kind(api_version, kind, one) for one in (KUSTOMIZATION, _REPOSITORY))
+    return is_plain or any(is_kind(api_version, kind, followed_kind) for followed_kind in (KUSTOMIZATION, _REPOSITORY))
 
 
 def _documents(file: InputFile) -> Iterator[Document]:
@@ -235,15 +237,15 @@ def _documents(file: InputFile) -> Iterator[Document]:
             yield entry
 
 
-def _told(found: Found, tree: KustomizeTree, by: FluxKustomization) -> Found:
+def _told(outcome: Found, tree: KustomizeTree, by: FluxKustomization) -> Found:
     """Return what a folder became; an error at its own line, else at the line that names the folder."""
-    if isinstance(found, InputFile):
-        return found
+    if isinstance(outcome, InputFile):
+        return outcome
     words = f"Flux applies nothing of Kustomization {by.title}"
-    if isinstance(found, Skipped):
-        return replace(found, unrendered="kustomization", reason=found.reason)
-    if found.line:
-        return replace(found, message=f"{found.message}: {words}")
+    if isinstance(outcome, Skipped):
+        return replace(outcome, unrendered="kustomization", reason=outcome.reason)
+    if outcome.line:
+        return replace(outcome, message=f"{outcome.message}: {words}")
     inside = os.path.normpath(tree.folder)
     place, span = by.where.path, by.where.span
-    return InputError(place, f"{words}, because {inside} does not build: {found.message}", span.line, span.column)
+    return InputError(place, f"{words}, because {inside} does not build: {outcome.message}", span.line, span.column)

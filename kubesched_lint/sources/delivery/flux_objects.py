@@ -72,7 +72,7 @@ class FluxKustomization(Struct, frozen=True):
         images = listed(spec.get("images"))
         if images:
             names = {str(mapping(image).get("name")) for image in images}
-            kept = (one for one in listed(value.get("images")) if str(mapping(one).get("name")) not in names)
+            kept = (image for image in listed(value.get("images")) if str(mapping(image).get("name")) not in names)
             changed["images"] = [*kept, *images]
         return changed
 
@@ -103,7 +103,7 @@ class FluxKustomization(Struct, frozen=True):
         """Return for which variable Flux applies nothing; empty if there is none. ``maps`` as in ``variables``."""
         build = mapping(self.spec.get("postBuild"))
         given, sources = mapping(build.get("substitute")), map(mapping, listed(build.get("substituteFrom")))
-        of_maps = (str(one.get("name")) for one in sources if one.get("kind") == "ConfigMap")
+        of_maps = (str(reference.get("name")) for reference in sources if reference.get("kind") == "ConfigMap")
         names = [*map(str, given), *(name for title in of_maps for name in maps.get((self.namespace, title), ()))]
         plain = next((str(name) for name, value in given.items() if not isinstance(value, str)), "")
         wrong = next((name for name in names if not _NAME.fullmatch(name)), "")
@@ -125,7 +125,7 @@ def patches_of(spec: Mapping[str, Any]) -> Iterator[Any]:
 
 def are_in(folder: str, entries: Iterable[Any]) -> list[Any]:
     """Return the entries that name something in or around a folder, such as ``../part``."""
-    return [one for one in entries if "\0" not in str(one) and os.path.lexists(os.path.join(folder, str(one)))]
+    return [entry for entry in entries if "\0" not in str(entry) and os.path.lexists(os.path.join(folder, str(entry)))]
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

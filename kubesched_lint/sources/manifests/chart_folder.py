@@ -31,11 +31,11 @@ def obstacle_in(folder: str) -> Skipped | InputError | None:
         root = root_of(folder) or os.path.realpath(folder)
         archives = Archives(_NONE)
         for number, path in enumerate(_entries(folder, root), 1):
-            found = _obstacle(path, root, archives)
+            obstacle = _obstacle(path, root, archives)
             if number > MOST_FILES:
-                found = InputError(os.path.join(folder, "Chart.yaml"), f"a chart of more than {MOST_FILES:,} files")
-            if found is not None:
-                return found
+                obstacle = InputError(os.path.join(folder, "Chart.yaml"), f"a chart of more than {MOST_FILES:,} files")
+            if obstacle is not None:
+                return obstacle
     except OSError as error:
         return InputError(os.path.join(folder, "Chart.yaml"), (error.strerror or str(error)).lower())
     return None

@@ -72,7 +72,7 @@ class ChartRendering(Struct, frozen=True, eq=False):
             name = its_name
         if not name:
             return otherwise
-        return next((path for path, one in self.shown.items() if one == name), otherwise)
+        return next((path for path, template_name in self.shown.items() if template_name == name), otherwise)
 
     def placed(self, entry: Document | Unread | Skipped | InputError) -> Document | Unread | Skipped | InputError:
         """Return the entry with the path of its template."""
@@ -88,7 +88,7 @@ def chart_rendering(text: str, how: str, find: Callable[[str], Written | None]) 
     names = {name for _, name in starts if name}
     if not names:
         return None
-    templates = {name: found for name in sorted(names) if (found := find(name)) is not None}
+    templates = {name: template for name in sorted(names) if (template := find(name)) is not None}
     shown = {f"{templates[name].path if name in templates else name}{RENDERED}": name for name in sorted(names)}
     return ChartRendering(text, how, templates, starts, shown)
 

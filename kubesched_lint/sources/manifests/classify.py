@@ -77,8 +77,8 @@ def braces(text: str) -> str | None:
 
 def placeholder_of(value: Any, path: Path) -> str | None:
     """Return the placeholder in the text at ``path``; None if there is none, or the value is not text."""
-    found = value_at(value, path)
-    return placeholder(found) if isinstance(found, str) else None
+    text = value_at(value, path)
+    return placeholder(text) if isinstance(text, str) else None
 
 
 def word_to_replace(value: Any, path: Path, file: str) -> str | None:
@@ -88,8 +88,8 @@ def word_to_replace(value: Any, path: Path, file: str) -> str | None:
     """
     text = value_at(value, path)
     pattern = rf"{_WORD}|[a-z]+_[a-z_]+" if "template" in file.rpartition("/")[2].lower() else _WORD
-    found = re.search(pattern, text) if isinstance(text, str) else None
-    return found[0] if found else None
+    match = re.search(pattern, text) if isinstance(text, str) else None
+    return match[0] if match else None
 
 
 def may_be_open(text: str) -> bool:
@@ -115,7 +115,7 @@ def unfilled(value: Any) -> str | None:
         inner = (item for key, child in value.items() if not _is_expanded(key, child) for item in (key, child))
     elif isinstance(value, list):
         inner = value
-    return next((found for item in inner if (found := unfilled(item)) is not None), None)
+    return next((placeholder_text for item in inner if (placeholder_text := unfilled(item)) is not None), None)
 
 
 def rendered_text(path: Path, value: Any, written: str) -> str | None:
@@ -186,7 +186,7 @@ def kind_to_count(text: str, is_read: Callable[[object, object], bool]) -> tuple
     usual = _two_lines(text[start : text.find("\n", text.find("\n", start) + 1)])
     if usual is not None and (is_read(*usual) or usual[1].endswith("List")):
         return None
-    found = []
+    fields = []
     for key in ("apiVersion:", "kind:"):
         at = 0 if text.startswith(key) else text.find("\n" + key) + 1
         if at == 0 and not text.startswith(key):
@@ -200,8 +200,8 @@ def kind_to_count(text: str, is_read: Callable[[object, object], bool]) -> tuple
             return None
         if not isinstance(value, str) or after[0] != " ":
             return None
-        found.append((value, at, end))
-    (version, version_at, version_end), (kind, kind_at, kind_end) = found
+        fields.append((value, at, end))
+    (version, version_at, version_end), (kind, kind_at, kind_end) = fields
     if is_read(version, kind) or kind.endswith("List"):
         return None
     first = min(version_at, kind_at)
@@ -301,7 +301,7 @@ def _merged(amounts: Any) -> set[str]:
     """Return the names of resources: those that are written, requested or limited."""
     held = amounts if isinstance(amounts, dict) else {}
     inner = (held.get(name) for name in ("requests", "limits"))
-    return {*held, *(key for one in inner if isinstance(one, dict) for key in one)}
+    return {*held, *(key for named_amounts in inner if isinstance(named_amounts, dict) for key in named_amounts)}
 
 
 def patch_reason(value: object, text: str, in_kustomization: bool) -> str | None:

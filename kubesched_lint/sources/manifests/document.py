@@ -136,13 +136,13 @@ class Text:
         """The text. Raises ChangedFileError if it was let go and the file has changed."""
         if self._kept is not None:
             return self._kept
-        found = self._read_again()
-        if found is None:
+        text = self._read_again()
+        if text is None:
             _texts_in.cache_clear()  # an earlier run in this process may have read what the file held then
-            found = self._read_again()
-        if found is None:
+            text = self._read_again()
+        if text is None:
             raise ChangedFileError(self._file)
-        return found
+        return text
 
     def _read_again(self) -> str | None:
         texts = _texts_in(self._file)
@@ -374,8 +374,8 @@ class Skipped(Struct, frozen=True):
 def location_of(source: Source, at: Path, *, key: bool = False) -> Location:
     """Return the location of the value at ``at`` of a source; a source may know better than its lines."""
     if hasattr(source, "location"):  # far faster than to ask whether a protocol fits
-        found: Location = source.location(at, key=key)
-        return found
+        location: Location = source.location(at, key=key)
+        return location
     return Location(source.path, source.span(at, key=key))
 
 

@@ -179,10 +179,10 @@ class _Editor:
 
     def _rename(self, at: Path, key: str) -> Splice:
         way = way_to(self._root, at[:-1])
-        found = [k for k, _ in way[-1].pairs if k.key == at[-1]] if len(way) == len(at) else []
-        if not found or found[0].kind != "scalar" or found[0].anchor or found[0].tagged:
+        key_nodes = [k for k, _ in way[-1].pairs if k.key == at[-1]] if len(way) == len(at) else []
+        if not key_nodes or key_nodes[0].kind != "scalar" or key_nodes[0].anchor or key_nodes[0].tagged:
             raise ChangeError("its key is not written literally")
-        node = found[0]
+        node = key_nodes[0]
         return Splice(node.start, node.end, scalar(key, self._style, node.style))
 
     def _remove(self, at: Path) -> Splice:
@@ -242,8 +242,8 @@ class _Editor:
             for node in every(self._root)
             if node.kind == "scalar"
         ]
-        for found in _HASH.finditer(text, start, end):
-            at = found.start()
+        for match in _HASH.finditer(text, start, end):
+            at = match.start()
             if not any(first <= at < last for first, last in inside):
                 yield text[at : self._line_end(at)].rstrip()
 

@@ -148,11 +148,11 @@ class _Search:
             if chart is not None:
                 yield chart
                 return
-        found = self._in_folder(path, place) if is_folder else self._named(path, place)
+        files = self._in_folder(path, place) if is_folder else self._named(path, place)
         is_repository = os.path.lexists(os.path.join(place.root, ".git"))
         flux = partial(self._flux_in, place.root if is_repository else place.real)
-        applied = self._applied(found, path, flux) if is_folder and self._render else _NOTHING_APPLIED
-        for item in found:
+        applied = self._applied(files, path, flux) if is_folder and self._render else _NOTHING_APPLIED
+        for item in files:
             if not isinstance(item, Found):
                 yield item
             elif item.real not in self.seen and not self._is_left_out(item, place.real, applied):
@@ -171,20 +171,20 @@ class _Search:
         above = self._scope.above(path, place.real, place.root)
         by_name = above is None and not self._scope.include_tests
         walk = Walk(path, place.root or place.real, self._is_excluded, by_name)
-        found = list(walk.below(path, place.real, above if self._scope.named_too else None))
-        return _joined(self._lists, found, path, place.root)
+        files = list(walk.below(path, place.real, above if self._scope.named_too else None))
+        return _joined(self._lists, files, path, place.root)
 
     def _named(self, path: str, place: ResolvedPath) -> list[Found | InputError | Skipped]:
         above = self._scope.above(path, place.real, place.root) if self._scope.named_too else None
         folder = os.path.dirname(path)
-        found = _joined(self._lists, [Found(path, place.real, left_out=above)], folder, place.root)
+        listed_files = _joined(self._lists, [Found(path, place.real, left_out=above)], folder, place.root)
         is_beside = bool(self._lists.within(folder))
-        return [replace(item, beside=is_beside) if isinstance(item, Found) else item for item in found]
+        return [replace(item, beside=is_beside) if isinstance(item, Found) else item for item in listed_files]
 
     def _applied(
-        self, found: Sequence[Found | InputError | Skipped], named: str, flux: Callable[[], FluxRepository]
+        self, files: Sequence[Found | InputError | Skipped], named: str, flux: Callable[[], FluxRepository]
     ) -> Applied:
-        kept = [item.path for item in found if isinstance(item, Found) and item.left_out is None]
+        kept = [item.path for item in files if isinstance(item, Found) and item.left_out is None]
         folders = [os.path.dirname(path) for path in kept if _names_kustomization(path)]
         if not folders:
             return _NOTHING_APPLIED
@@ -228,18 +228,18 @@ def _filled_in(
 
 
 def _joined(
-    lists: _Lists, found: list[Found | InputError | Skipped], folder: str, root: str
+    lists: _Lists, files: list[Found | InputError | Skipped], folder: str, root: str
 ) -> list[Found | InputError | Skipped]:
     """Return the items in their order; a file that a kustomization joins to what is applied is no longer left out."""
-    _learn(lists, [item for item in found if not _is_left_out(item)], folder, root)
+    _learn(lists, [item for item in files if not _is_left_out(item)], folder, root)
     while lists.resources or lists.patches:
-        used = [item for item in found if isinstance(item, Found) and item.left_out and lists.have(item)]
+        used = [item for item in files if isinstance(item, Found) and item.left_out and lists.have(item)]
         if not used:
             break
         reals = {item.real for item in used}
-        found = [replace(i, left_out=None) if isinstance(i, Found) and i.real in reals else i for i in found]
+        files = [replace(i, left_out=None) if isinstance(i, Found) and i.real in reals else i for i in files]
         _learn(lists, used, folder, root)
-    return found
+    return files
 
 
 def _is_left_out(item: Found | InputError | Skipped) -> bool:
@@ -272,9 +272,9 @@ def _unlisted(read: InputFile | InputError) -> InputFile | InputError | Skipped:
     return read
 
 
-def _learn(lists: _Lists, found: Sequence[Found | InputError | Skipped], folder: str, root: str) -> None:
+def _learn(lists: _Lists, files: Sequence[Found | InputError | Skipped], folder: str, root: str) -> None:
     """Record each kustomization among the files, in the folder, and in the two folders above it, within the root."""
-    listed = {item.real: item for item in found if isinstance(item, Found) and _names_kustomization(item.path)}
+    listed = {item.real: item for item in files if isinstance(item, Found) and _names_kustomization(item.path)}
     above = folder
     for _ in range(3):
         for path in () if above in lists.known else lists.within(above):
@@ -305,15 +305,15 @@ def _stream(path: str) -> InputFile | InputError:
         return InputError(path, why_unreadable(error))
 
 
-def _read(found: Found, lists: _Lists) -> InputFile | InputError:
+def _read(file: Found, lists: _Lists) -> InputFile | InputError:
     try:
-        data = content_at(found.real, LARGEST)
+        data = content_at(file.real, LARGEST)
     except OSError as error:
-        return InputError(found.path, why_unreadable(error))
-    is_resource = found.real in lists.resources
-    patch_of = "" if is_resource else lists.patches.get(found.real, "")
-    beside = found.beside
-    return InputFile(found.path, data, patch_of, beside and not is_resource, beside or is_resource, real=found.real)
+        return InputError(file.path, why_unreadable(error))
+    is_resource = file.real in lists.resources
+    patch_of = "" if is_resource else lists.patches.get(file.real, "")
+    beside = file.beside
+    return InputFile(file.path, data, patch_of, beside and not is_resource, beside or is_resource, real=file.real)
 
 
 def _not_applied(data: bytes) -> str:

@@ -82,11 +82,11 @@ class Filling(Struct, frozen=True):
         """Return the text if all ways agree on it."""
         if "${" not in text:
             return text
-        found: set[str] = set()
-        texts = {text if way is None else _filled(text, way, found) for way in self.ways}
+        assumptions: set[str] = set()
+        texts = {text if way is None else _filled(text, way, assumptions) for way in self.ways}
         if len(texts) != 1:
             return text
-        assumed |= found
+        assumed |= assumptions
         return texts.pop()
 
 

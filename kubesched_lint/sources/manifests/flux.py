@@ -42,18 +42,20 @@ class FluxRepository(Struct, frozen=True):
 
     def builds(self, folder: str) -> bool:
         """Return whether Flux applies a folder, given without links, or one around it."""
-        return any(is_within(folder, one.folder) for one in self.kustomizations)
+        return any(is_within(folder, kustomization.folder) for kustomization in self.kustomizations)
 
     def filling(self, folder: str) -> Filling | None:
         """Return how variables are filled in there: by the Kustomizations that name the nearest folder around it."""
-        around = [one for one in self.kustomizations if is_within(folder, one.folder)]
-        nearest = max((len(one.folder) for one in around), default=0)
-        ways = tuple(dict.fromkeys(one.variables for one in around if len(one.folder) == nearest))
+        around = [kustomization for kustomization in self.kustomizations if is_within(folder, kustomization.folder)]
+        nearest = max((len(kustomization.folder) for kustomization in around), default=0)
+        ways = tuple(
+            dict.fromkeys(kustomization.variables for kustomization in around if len(kustomization.folder) == nearest)
+        )
         return Filling(ways) if any(ways) else None
 
     def components(self, folder: str) -> tuple[str, ...]:
         """Return the components that are added to the kustomization in this folder; none if that differs."""
-        ways = {one.components for one in self.kustomizations if one.folder == folder}
+        ways = {kustomization.components for kustomization in self.kustomizations if kustomization.folder == folder}
         return next(iter(ways)) if len(ways) == 1 else ()
 
 
@@ -62,8 +64,8 @@ NO_FLUX = FluxRepository("")
 
 def flux_repository(root: str) -> FluxRepository:
     """Return what Flux does in the repository ``root``; it reads the YAML below ``root`` and follows no link out."""
-    found = Walk(root, root, None, False).below(root, root)
-    files = (item.real for item in found if isinstance(item, Found) and not item.real.endswith(".json"))
+    files_below = Walk(root, root, None, False).below(root, root)
+    files = (item.real for item in files_below if isinstance(item, Found) and not item.real.endswith(".json"))
     return FluxRepository(root, tuple(dict.fromkeys(_kustomizations(files, root))))
 
 
@@ -123,6 +125,8 @@ def variables_of(post_build: Any) -> Variables | None:
     given, elsewhere = post_build.get("substitute"), post_build.get("substituteFrom")
     values = given.items() if isinstance(given, dict) else ()
     pairs = tuple((str(name), value.replace("\n", "")) for name, value in values if isinstance(value, str))
-    others = [one for one in elsewhere if isinstance(one, dict)] if isinstance(elsewhere, list) else []
-    names = ", ".join(f"{one.get('kind')} {one.get('name')}" for one in others)
+    others = (
+        [reference for reference in elsewhere if isinstance(reference, dict)] if isinstance(elsewhere, list) else []
+    )
+    names = ", ".join(f"{reference.get('kind')} {reference.get('name')}" for reference in others)
     return Variables(pairs, names) if pairs or names else None

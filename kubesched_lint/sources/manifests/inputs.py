@@ -78,10 +78,10 @@ class Applied(Struct, frozen=True):
     folders: frozenset[str] = frozenset()
 
 
-def amount_to(found: Iterable[object], size: int) -> bool:
+def amount_to(files: Iterable[object], size: int) -> bool:
     """Return whether the files together hold at least ``size`` bytes."""
     held = 0
-    for item in found:
+    for item in files:
         if isinstance(item, InputFile):
             held += len(item.data)
             if held >= size:

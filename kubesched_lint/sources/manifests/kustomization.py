@@ -91,11 +91,11 @@ def value_in(text: str) -> Any:
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Return values with others above them, as Helm merges them: mappings at any depth."""
-    found = dict(below)
+    values = dict(below)
     for key, value in above.items():
-        old = found.get(key)
-        found[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
-    return found
+        old = values.get(key)
+        values[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return values
 
 
 def _value(text: str) -> Any:
@@ -106,5 +106,5 @@ def _value(text: str) -> Any:
 
 
 def _list(value: dict[str, Any], key: str) -> list[Any]:
-    found = value.get(key)
-    return found if isinstance(found, list) else []
+    entries = value.get(key)
+    return entries if isinstance(entries, list) else []

@@ -62,7 +62,7 @@ def documents_of(
     file: InputFile, is_read: IsRead, fast_reader: FastReader = read_plain, *, again: bool = False
 ) -> Iterator[Entry]:
     """Return the documents of a file that ``find_files`` found; ``again``: their texts may be read again."""
-    found = documents(
+    entries = documents(
         file.path,
         file.data,
         is_read,
@@ -75,14 +75,14 @@ def documents_of(
     )
     rendering, filling, by = file.rendering, file.filling, file.delivered_by
     if rendering is not None:
-        found = (rendering.placed(entry) for entry in found)
+        entries = (rendering.placed(entry) for entry in entries)
     if filling is not None:
-        found = (filling.filled(entry) if isinstance(entry, Document) else entry for entry in found)
+        entries = (filling.filled(entry) if isinstance(entry, Document) else entry for entry in entries)
     if by is not None:
-        found = (replace(entry, delivered_by=by) if isinstance(entry, Document) else entry for entry in found)
+        entries = (replace(entry, delivered_by=by) if isinstance(entry, Document) else entry for entry in entries)
     if by is not None or _ENCRYPTED in file.data:
-        found = (left_to_others(entry) if isinstance(entry, Document) else entry for entry in found)
-    return found
+        entries = (left_to_others(entry) if isinstance(entry, Document) else entry for entry in entries)
+    return entries
 
 
 def documents(
@@ -105,8 +105,8 @@ def documents(
     if data.startswith(_VERSION) and re.fullmatch(_POINTER, data):
         words = "a pointer of Git LFS: the file itself was not fetched (git lfs pull)"
         return iter((InputError(path, words) if is_meant else Skipped(path, 1, words, unrendered="Git LFS pointer"),))
-    found = _documents(path, data, is_read, patch_of, in_kustomization, unrendered, fast_reader, again)
-    return found if is_meant else _without_others(found, data)
+    entries = _documents(path, data, is_read, patch_of, in_kustomization, unrendered, fast_reader, again)
+    return entries if is_meant else _without_others(entries, data)
 
 
 def _without_others(entries: Iterator[Entry], data: bytes) -> Iterator[Entry]:
@@ -187,10 +187,10 @@ class _Reader:
         if broken is not None:
             yield broken
             return
-        found: list[Entry] = []
+        read_entries: list[Entry] = []
         try:
             for index, (value, own, line) in enumerate(objects(text)):
-                found += self._objects(index, DocumentText(own, line), value, (), False)
+                read_entries += self._objects(index, DocumentText(own, line), value, (), False)
         except BuildError as error:
             entries = list(self.templated(text))
             helm = any(isinstance(entry, Skipped) for entry in entries)
@@ -199,19 +199,19 @@ class _Reader:
             else:
                 yield InputError(self._path, error.message, error.line, error.column)
         else:
-            yield from found
+            yield from read_entries
 
     def templated(self, text: str) -> Iterator[Entry]:
         """Yield the documents of a file with ``{{``; if a template breaks one, yield a single entry: a Helm source."""
-        found: list[Entry] = []
+        read_entries: list[Entry] = []
         for index, part in enumerate(parts(text)):
             entries = list(self._part(index, part, suspect=may_be_template(part.text)))
-            found += entries
+            read_entries += entries
             helm = [entry for entry in entries if isinstance(entry, Skipped) and entry.reason is HELM]
             if helm:
                 yield helm[0]
                 return
-        yield from found
+        yield from read_entries
 
     def _part(self, index: int, part: DocumentText, suspect: bool = False) -> Iterator[Entry]:
         known = kind_to_count(part.text, self._is_read)
@@ -248,7 +248,7 @@ class _Reader:
             yield broken
             return
         try:
-            found = _in_braces(part.text) or tree(part.text, part.line)
+            parsed = _in_braces(part.text) or tree(part.text, part.line)
         except BuildError as error:
             if suspect and breaks_by_template(part.text, error.line - part.line + 1):
                 yield Skipped(self._path, part.line, HELM)
@@ -259,15 +259,15 @@ class _Reader:
             else:
                 yield counted or InputError(self._path, error.message, error.line, error.column)
             return
-        if suspect and is_named_by_template(found.value):
+        if suspect and is_named_by_template(parsed.value):
             yield Skipped(self._path, part.line, HELM)
         elif counted is not None:
             yield counted
-        elif found.value is not None:
-            line = part.line + part.text.count("\n", 0, found.start)
-            yield from self._objects(index, part, found.value, (), False, line)
-        if found.rest:
-            where = part.line + found.rest - 1
+        elif parsed.value is not None:
+            line = part.line + part.text.count("\n", 0, parsed.start)
+            yield from self._objects(index, part, parsed.value, (), False, line)
+        if parsed.rest:
+            where = part.line + parsed.rest - 1
             yield Skipped(self._path, where, _BEHIND)
 
     def _objects(

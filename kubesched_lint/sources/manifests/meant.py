@@ -138,8 +138,8 @@ def is_case(names: Iterable[str]) -> bool:
 
 def environment_in(name: str) -> str:
     """Return the environment in the name of a folder, such as ``prod`` in ``prod-eu``; empty without one."""
-    found = re.fullmatch(_ENVIRONMENT, name.lower())
-    return "" if found is None else found[1]
+    match = re.fullmatch(_ENVIRONMENT, name.lower())
+    return "" if match is None else match[1]
 
 
 def is_assert(name: str) -> bool:

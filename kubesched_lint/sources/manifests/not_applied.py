@@ -47,5 +47,5 @@ def _why(document: Document) -> str:
 
 
 def _is_left_by_flux(marks: Any) -> bool:
-    found: Mapping[Any, Any] = marks if isinstance(marks, dict) else {}
-    return any(str(found.get(key)).lower() == value for key, value in _OF_FLUX.items())
+    marked: Mapping[Any, Any] = marks if isinstance(marks, dict) else {}
+    return any(str(marked.get(key)).lower() == value for key, value in _OF_FLUX.items())

@@ -62,9 +62,9 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
 
     def location(self, document: Document, path: Path, *, key: bool = False) -> Location:
         origin = self._origin(document)
-        found = self._written(document, path, origin)
-        if found is not None:
-            fragment, where = found
+        written = self._written(document, path, origin)
+        if written is not None:
+            fragment, where = written
             return Location(fragment.path, fragment.span(where, key=key and where[-1:] == path[-1:]))
         return Location(document.path, document.span(path, key=key), self._near(document, path, origin))
 
@@ -72,10 +72,10 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
         if not self.mendable:
             return None
         origin = self._origin(document)
-        found = [self._written(document, path, origin) for path in paths]
-        places = [place for place in found if place is not None]
-        homes = {(one.path, one.line, one.indent) for one, _ in places}
-        if len(places) != len(found) or len(homes) != 1:
+        places_or_none = [self._written(document, path, origin) for path in paths]
+        places = [place for place in places_or_none if place is not None]
+        homes = {(fragment.path, fragment.line, fragment.indent) for fragment, _ in places}
+        if len(places) != len(places_or_none) or len(homes) != 1:
             return None
         source = places[0][0]
         if source.indent or not is_within(os.path.realpath(source.path), self.mendable):
@@ -91,33 +91,43 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
         return Location(origin.path, origin.span(where))
 
     def _written(self, document: Document, path: Path, origin: Fragment | None) -> tuple[Fragment, Path] | None:
-        here = existing(document.value, path)
-        if origin is not None and here in ((), ("metadata",), ("metadata", "name"), ("kind",), ("apiVersion",)):
-            return origin, existing(origin.value, here)
+        existing_path = existing(document.value, path)
+        if origin is not None and existing_path in (
+            (),
+            ("metadata",),
+            ("metadata", "name"),
+            ("kind",),
+            ("apiVersion",),
+        ):
+            return origin, existing(origin.value, existing_path)
         patches = list(self._patches(document, origin))
-        objects = [one for one in (*patches, origin) if one is not None and isinstance(one.value, dict)]
-        places = [(one, counterpart(here, document.value, one.value)) for one in objects]
-        places = [(one, where) for one, where in places if len(where) == len(here)]
-        if len(here) < len(path):  # no source sets the value: use the nearest parent that a source sets
+        objects = [
+            fragment for fragment in (*patches, origin) if fragment is not None and isinstance(fragment.value, dict)
+        ]
+        places = [(fragment, counterpart(existing_path, document.value, fragment.value)) for fragment in objects]
+        places = [(fragment, where) for fragment, where in places if len(where) == len(existing_path)]
+        if len(existing_path) < len(path):  # no source sets the value: use the nearest parent that a source sets
             return places[-1] if places else None
-        value = value_at(document.value, here)
+        value = value_at(document.value, existing_path)
         whole = (place for place in places if _same(value_at(place[0].value, place[1]), value))
         part = (place for place in reversed(places) if isinstance(value, (dict, list)) and _is_part(place, value))
         return (
             next(whole, None)
-            or next(self._operations(patches, here, value), None)
-            or next(self._replicas(here, value, origin), None)
+            or next(self._operations(patches, existing_path, value), None)
+            or next(self._replicas(existing_path, value, origin), None)
             or next(part, None)
         )
 
     def _origin(self, document: Document) -> Fragment | None:
         """Return the source document: of the same kind, with a name that the rendered name contains."""
         path = self.starts.get(document.line)
-        text = next((one.text for one in self.files if one.path == path), None)
+        text = next((file.text for file in self.files if file.path == path), None)
         if path is None or text is None:
             return None
-        alike = [one for one in fragments(path, text) if one.kind == document.kind and one.name in document.name]
-        return max(alike, key=lambda one: len(one.name), default=None)
+        alike = [
+            origin for origin in fragments(path, text) if origin.kind == document.kind and origin.name in document.name
+        ]
+        return max(alike, key=lambda origin: len(origin.name), default=None)
 
     def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
         """Yield the patches of the object, the last applied first."""
@@ -138,25 +148,29 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
                 where: Path = (field_name, number, "patch") if is_mapping else (field_name, number)
                 target = entry.get("target") if is_mapping else None
                 if isinstance(path, str) and "\n" not in path:
-                    yield from ((one, target) for one in reversed(self._beside(outer.path, path)))
+                    yield from ((patch, target) for patch in reversed(self._beside(outer.path, path)))
                 elif existing(outer.value, where) == where:
-                    one = inline(outer, where)
-                    if one is not None:
-                        yield one, target
+                    patch = inline(outer, where)
+                    if patch is not None:
+                        yield patch, target
 
     def _beside(self, kustomization: str, path: str) -> tuple[Fragment, ...]:
         shown = os.path.normpath(os.path.join(os.path.dirname(kustomization), path))
-        return next((fragments(one.path, one.text) for one in self.others if one.path == shown), ())
+        return next((fragments(file.path, file.text) for file in self.others if file.path == shown), ())
 
-    def _operations(self, patches: Sequence[Fragment], here: Path, value: Any) -> Iterator[tuple[Fragment, Path]]:
+    def _operations(self, patches: Sequence[Fragment], value_path: Path, value: Any) -> Iterator[tuple[Fragment, Path]]:
         for patch in patches:
             for where, sets, given in operations(patch):
-                rest = here[len(sets) :]
-                if here[: len(sets)] == sets and existing(given, rest) == rest and _same(value_at(given, rest), value):
+                rest = value_path[len(sets) :]
+                if (
+                    value_path[: len(sets)] == sets
+                    and existing(given, rest) == rest
+                    and _same(value_at(given, rest), value)
+                ):
                     yield patch, (*where, *rest)
 
-    def _replicas(self, here: Path, value: Any, origin: Fragment | None) -> Iterator[tuple[Fragment, Path]]:
-        for kustomization in self.kustomizations if here == ("spec", "replicas") and origin is not None else ():
+    def _replicas(self, value_path: Path, value: Any, origin: Fragment | None) -> Iterator[tuple[Fragment, Path]]:
+        for kustomization in self.kustomizations if value_path == ("spec", "replicas") and origin is not None else ():
             for outer in fragments(kustomization.path, kustomization.text)[:1]:
                 entries = outer.value.get("replicas") if isinstance(outer.value, dict) else None
                 for number, entry in enumerate(entries if isinstance(entries, list) else ()):

@@ -40,8 +40,8 @@ _SNAPSHOT_META = frozenset(
 def check_version(value: Value) -> None:
     """Check the version and kind of a document of this tool. Raises DecodeError for those that are not supported."""
     if value.get("apiVersion") != API_VERSION:
-        found = value.get("apiVersion")
-        raise DecodeError(("apiVersion",), f"apiVersion: {found} is not read by this version, only {API_VERSION}")
+        version = value.get("apiVersion")
+        raise DecodeError(("apiVersion",), f"apiVersion: {version} is not read by this version, only {API_VERSION}")
     if value.get("kind") not in _OURS:
         raise DecodeError(("kind",), f"kind: expected {' or '.join(_OURS)}, found {value.get('kind')!r}")
 
@@ -101,10 +101,10 @@ def _read_scheduler(configuration: Value, at: Path, collector: Collector) -> Non
     if collector.schedulers:
         raise DecodeError(at, "a second KubeSchedulerConfiguration: expected one")
     try:
-        found = schedulers_in(configuration, scores_capacity=True)  # validated when it was captured
+        profiles = schedulers_in(configuration, scores_capacity=True)  # validated when it was captured
     except DecodeError as error:
         raise DecodeError((*at, *error.path), error.message) from None
-    collector.schedulers = tuple(replace(profile, origin=collector.path) for profile in found)
+    collector.schedulers = tuple(replace(profile, origin=collector.path) for profile in profiles)
 
 
 def read_snapshot(snapshot: Value, collector: Collector) -> None:
@@ -119,8 +119,10 @@ def read_list(value: Value, collector: Collector) -> None:
     kind, version = element_kind(value)
     if kind:
         collector.describe(Header(kinds=frozenset([kind])))
-    found = items(value, "items", ())
-    read_items((({"apiVersion": version, "kind": kind, **item} if kind else item, at) for item, at in found), collector)
+    entries = items(value, "items", ())
+    read_items(
+        (({"apiVersion": version, "kind": kind, **item} if kind else item, at) for item, at in entries), collector
+    )
 
 
 def element_kind(value: Value) -> tuple[str, str]:
@@ -129,8 +131,8 @@ def element_kind(value: Value) -> tuple[str, str]:
     return ("", "") if kind == "List" else (kind.removesuffix("List"), text(value, "apiVersion", ()))
 
 
-def read_items(found: Iterable[tuple[Value, Path]], collector: Collector) -> None:
-    for value, at in found:
+def read_items(entries: Iterable[tuple[Value, Path]], collector: Collector) -> None:
+    for value, at in entries:
         add(value, at, collector)
 
 

@@ -91,8 +91,8 @@ def _undecodable(name: str, data: bytes, start: int, end: int, error: DecodeErro
 
 def _unsound(name: str, data: bytes, start: int, error: Exception) -> ClusterError:
     """Return a syntax error inside strings or numbers that were skipped at first."""
-    found = _syntax_error(data, start, str(error))
-    return ClusterError(name, found.line, found.column, found.message)
+    syntax_error = _syntax_error(data, start, str(error))
+    return ClusterError(name, syntax_error.line, syntax_error.column, syntax_error.message)
 
 
 def read_blocks(blocks: Iterator[bytes], collector: Collector) -> frozenset[str] | None:
@@ -206,10 +206,10 @@ def place_of(text: str, path: Path, start: int = 0, *, key: bool = False) -> tup
     """
     at = named = skip(text, start)
     for step in path:
-        found = member(text, at, step)
-        if found is None:
+        pair = member(text, at, step)
+        if pair is None:
             break
-        spelled, at = found
+        spelled, at = pair
         named = at if spelled is None else spelled[0]
     return line_and_column(text, named if key else at)
 

@@ -29,17 +29,20 @@ _TYPES = {
 
 def schema() -> Value:
     """Return the JSON Schema of sketches and snapshots."""
-    found: Value = json.loads(shipped(__file__, "../../schemas/cluster.schema.json"))
-    return found
+    cluster_schema: Value = json.loads(shipped(__file__, "../../schemas/cluster.schema.json"))
+    return cluster_schema
 
 
 def explain(value: Value, error: DecodeError) -> DecodeError:
     """Return the error in better words, with the number of others; ``error`` itself if the schema finds none."""
-    found = list(_errors(value))
-    if not found:
+    errors = list(_errors(value))
+    if not errors:
         return error
-    first = min(found, key=lambda one: (one.path[: len(error.path)] != error.path, [str(step) for step in one.path]))
-    more = len(found) - 1
+    first = min(
+        errors,
+        key=lambda problem: (problem.path[: len(error.path)] != error.path, [str(step) for step in problem.path]),
+    )
+    more = len(errors) - 1
     if more:
         first.message += f" (and {more} more {plural(more, 'error')})"
     return first
@@ -56,30 +59,30 @@ def _worded(error: ValidationError) -> Iterator[DecodeError]:
     path: Path = tuple(error.absolute_path)
     at = words(path) or "the document"
     rule: Any = error.schema
-    found: Any = error.instance
+    instance: Any = error.instance
     wanted: Any = error.validator_value
     hint = f"; {rule['description']}" if "description" in rule else ""
     if error.validator == "additionalProperties" and wanted is False:
         fields = list(rule["properties"])
-        for key in found:
+        for key in instance:
             if key not in fields:
                 yield UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field{_near(key, fields)}")
     elif error.validator == "type":
         names = [_TYPES[name] for name in ([wanted] if isinstance(wanted, str) else wanted) if name != "null"]
-        quotes = " (put it in quotes)" if names == ["a string"] and not isinstance(found, (dict, list)) else ""
-        yield DecodeError(path, f"{at}: expected {' or '.join(names)}{quotes}, found {describe(found)}")
+        quotes = " (put it in quotes)" if names == ["a string"] and not isinstance(instance, (dict, list)) else ""
+        yield DecodeError(path, f"{at}: expected {' or '.join(names)}{quotes}, found {describe(instance)}")
     elif error.validator == "required":
-        missing = next(key for key in wanted if key not in found)
+        missing = next(key for key in wanted if key not in instance)
         yield DecodeError(path, f"{at}: {missing} is missing{hint}")
     elif error.validator in ("enum", "const"):
         allowed = filter(None, wanted) if error.validator == "enum" else (wanted,)
-        choices = ["true" if one is True else one for one in allowed]
-        near = _near(found, choices)
-        yield DecodeError(path, f"{at}: expected {' or '.join(choices)}, found {describe(found)}{near}")
+        choices = ["true" if choice is True else choice for choice in allowed]
+        near = _near(instance, choices)
+        yield DecodeError(path, f"{at}: expected {' or '.join(choices)}, found {describe(instance)}{near}")
     else:
-        yield DecodeError(path, f"{at}: {describe(found)} will not do{hint or f': {error.message}'}")
+        yield DecodeError(path, f"{at}: {describe(instance)} will not do{hint or f': {error.message}'}")
 
 
-def _near(found: object, known: list[str]) -> str:
-    near = closest(str(found), known)
+def _near(written: object, known: list[str]) -> str:
+    near = closest(str(written), known)
     return f": did you mean {near}?" if near else f" (known are {', '.join(sorted(known))})"

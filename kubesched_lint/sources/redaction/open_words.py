@@ -259,5 +259,5 @@ _VERSION = re.compile(r"v?[0-9]{1,4}(?:\.[0-9]{1,6}){1,2}")
 
 def open_version(version: str) -> str:
     """Return a Kubernetes version without the suffix of a custom build."""
-    found = _VERSION.match(version)
-    return found[0] if found else ""
+    match = _VERSION.match(version)
+    return match[0] if match else ""

@@ -90,8 +90,8 @@ class Redactor:
             return text
         if _ADDRESS.search(text):
             # The numbers of an address are not ordinals.
-            return _WORD.sub(lambda found: self._word(found[0]), text)
-        return _WORD.sub(lambda found: self._part(found[0]), text)
+            return _WORD.sub(lambda match: self._word(match[0]), text)
+        return _WORD.sub(lambda match: self._part(match[0]), text)
 
     def label_key(self, key: str) -> str:
         """Return the key of a label or resource; keys of Kubernetes and of clouds stay, others become pseudonyms."""
@@ -108,8 +108,8 @@ class Redactor:
     def resource(self, name: str) -> str:
         """Return the redacted name of a resource, as amounts and quotas use it."""
         for between in _CLASS_QUOTAS:
-            of, found, rest = name.partition(between)
-            if found:
+            of, separator, rest = name.partition(between)
+            if separator:
                 return f"{self.name(of)}{between}{rest if is_open_name(between[1:-1], rest) else self.name(rest)}"
         if name.startswith("count/"):
             return f"count/{rest if is_open_count(rest := name[6:]) else self.name(rest)}"
@@ -125,11 +125,11 @@ class Redactor:
         return word if word in PLAIN_WORDS or _SHORT.fullmatch(word) else self._word(word)
 
     def _word(self, word: str) -> str:
-        found = self._words.get(word)
-        if found is None:
-            found = self._words[word] = self._free(word)
-            self._taken.add(found)
-        return found
+        pseudonym = self._words.get(word)
+        if pseudonym is None:
+            pseudonym = self._words[word] = self._free(word)
+            self._taken.add(pseudonym)
+        return pseudonym
 
     def _free(self, word: str) -> str:
         """Return seven letters of a keyed hash; more in the rare case that another word has the same."""
@@ -183,10 +183,10 @@ class Redactor:
         key = value["key"]
         of: dict[str, Callable[[Any], Any]] = {
             "key": self.label_key,
-            "value": lambda found: self.label_value(key, found),
-            "values": lambda found: [self.label_value(key, one) for one in found],
+            "value": lambda part: self.label_value(key, part),
+            "values": lambda part: [self.label_value(key, text) for text in part],
         }
-        return {n: of[n](found) if n in of else self._field(n, found) for n, found in value.items()}
+        return {n: of[n](part) if n in of else self._field(n, part) for n, part in value.items()}
 
     def _qualified(self, name: str) -> str:
         """Return the redacted name of an attribute, a capacity or a counter; its domain is the name of a driver."""
@@ -196,13 +196,13 @@ class Redactor:
     def _attribute(self, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
         if self._selectors.stays(name):
             return dict(value)
-        return {kind: self._value_of_attribute(kind, found) for kind, found in value.items()}
+        return {kind: self._value_of_attribute(kind, part) for kind, part in value.items()}
 
     def _value_of_attribute(self, kind: str, value: Any) -> Any:
         if isinstance(value, list):
             return [self._value_of_attribute(kind.removesuffix("s"), each) for each in value]
         if kind == "version" and SEMVER.fullmatch(value):
-            return _WORD.sub(lambda found: found[0] if found[0].isdigit() else self._part(found[0]), value)
+            return _WORD.sub(lambda match: match[0] if match[0].isdigit() else self._part(match[0]), value)
         return self._driver(value) if isinstance(value, str) else value
 
     def _amounts(self, name: str, value: Any) -> Any:

@@ -62,12 +62,12 @@ _END = _Token("end", "")
 
 def _tokens(text: str) -> Iterator[_Token]:
     lead = ""
-    for found in _TOKEN.finditer(text):
-        kind = found.lastgroup or ""
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
         if kind in ("space", "comment"):
             lead = " "
         else:
-            yield _Token(kind, found[0], lead)
+            yield _Token(kind, match[0], lead)
             lead = ""
 
 
@@ -89,11 +89,11 @@ class Expressions:
     def _examined(self) -> frozenset[str]:
         """The attributes whose values stay, by name without domain."""
         left = [each for each in self._known.values() if each is not None and not each.reaches_any]
-        found: frozenset[str] = frozenset()
-        while more := [each for each in left if each.examines or each.names & found]:
-            found = found.union(*(each.names for each in more))
+        names: frozenset[str] = frozenset()
+        while more := [each for each in left if each.examines or each.names & names]:
+            names = names.union(*(each.names for each in more))
             left = [each for each in left if each not in more]
-        return found
+        return names
 
     def stays(self, attribute: str) -> bool:
         """Return whether the value of an attribute stays readable."""
@@ -102,11 +102,11 @@ class Expressions:
     def redacted(self, text: str) -> str:
         """Return the expression with its names replaced; ``UNREADABLE`` if that is impossible."""
         self.notice(text)
-        found = self._known[text]
-        if found is None or (found.reaches_any and (found.examines or self._examined)):
+        expression = self._known[text]
+        if expression is None or (expression.reaches_any and (expression.examines or self._examined)):
             return UNREADABLE
         try:
-            return found.redacted(self._name, reads=found.examines or bool(found.names & self._examined))
+            return expression.redacted(self._name, reads=expression.examines or bool(expression.names & self._examined))
         except _UnreadableError:
             return UNREADABLE
 
@@ -160,8 +160,8 @@ class Expression:
                 yield token.text
 
     def _is_about_a_device(self) -> bool:
-        found = [t.text for t in self._tokens if t.kind == "word"]
-        return "device" in found or found in (["true"], ["false"])
+        texts = [t.text for t in self._tokens if t.kind == "word"]
+        return "device" in texts or texts in (["true"], ["false"])
 
     def _is_open_word(self, i: int) -> bool:
         word = self._tokens[i].text

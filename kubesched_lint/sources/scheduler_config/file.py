@@ -41,7 +41,7 @@ def _document(path: str, data: bytes | None) -> Document:
         raise ClusterError(path, 0, 0, "there is no such file") from None
     except OSError as error:
         raise ClusterError(path, 0, 0, f"cannot be read: {error.strerror or error}") from None
-    found: Document | None = None
+    configuration: Document | None = None
     for entry in documents(path, data, is_configuration):
         if isinstance(entry, InputError):
             raise ClusterError(path, entry.line, entry.column, entry.message)
@@ -49,13 +49,13 @@ def _document(path: str, data: bytes | None) -> Document:
             raise ClusterError(path, entry.line, 1, f"{entry.reason}: this is not a {KIND}")
         if isinstance(entry, Unread) and entry.kind == KIND:
             raise ClusterError(path, entry.line, 1, f"apiVersion: only {API_VERSION} is read")
-        if isinstance(entry, Unread) or found is not None:
+        if isinstance(entry, Unread) or configuration is not None:
             other = entry.kind or "a document without a kind" if isinstance(entry, Unread) else f"a second {KIND}"
             raise ClusterError(path, entry.line, 1, f"holds {other}: expected one {KIND}")
-        found = entry
-    if found is None:
+        configuration = entry
+    if configuration is None:
         raise ClusterError(path, 0, 0, f"is empty: expected a {KIND}")
-    return found
+    return configuration
 
 
 def schedulers_of(document: Document, *, scores_capacity: bool = False) -> tuple[SchedulerProfile, ...]:

@@ -41,8 +41,8 @@ def _profile(profile: Value) -> Iterator[tuple[str, Any]]:
 
 
 def _extender(extender: Value) -> Iterator[tuple[str, Any]]:
-    scheme, found, rest = extender.get("urlPrefix", "").rpartition("://")
-    yield "urlPrefix", f"{scheme}{found}{rest.rpartition('@')[2]}"
+    scheme, separator, rest = extender.get("urlPrefix", "").rpartition("://")
+    yield "urlPrefix", f"{scheme}{separator}{rest.rpartition('@')[2]}"
     yield from _only(extender, ("managedResources",)).items()
 
 

@@ -133,9 +133,9 @@ def _sections(configuration: Value) -> Iterator[Cause]:
 
 
 def _percentage(value: Value, path: Path) -> Iterator[Cause]:
-    found = value.get("percentageOfNodesToScore", 0)
-    if not 0 <= found <= 100:
-        yield invalid((*path, "percentageOfNodesToScore"), found, "not in valid range [0-100]")
+    percentage = value.get("percentageOfNodesToScore", 0)
+    if not 0 <= percentage <= 100:
+        yield invalid((*path, "percentageOfNodesToScore"), percentage, "not in valid range [0-100]")
 
 
 def _plugins(plugins: Value, path: Path) -> Iterator[Cause]:
@@ -297,24 +297,24 @@ def _spread(args: Value, path: Path) -> Iterator[Cause]:
         yield invalid((*path, "defaultingType"), named(kind), "when .defaultConstraints are not empty")
     seen = set()
     for i, constraint in enumerate(constraints):
-        here: Path = (*path, "defaultConstraints", i)
+        constraint_path: Path = (*path, "defaultConstraints", i)
         skew, key = constraint.get("maxSkew", 0), constraint.get("topologyKey", "")
         action = constraint.get("whenUnsatisfiable", "")
         if skew <= 0:
-            yield invalid((*here, "maxSkew"), skew, "not in valid range (0, inf)")
+            yield invalid((*constraint_path, "maxSkew"), skew, "not in valid range (0, inf)")
         if not key:
-            yield required((*here, "topologyKey"), "can not be empty")
+            yield required((*constraint_path, "topologyKey"), "can not be empty")
         else:
-            yield from complaints((*here, "topologyKey"), key, label_key(key))
+            yield from complaints((*constraint_path, "topologyKey"), key, label_key(key))
         if not action:
-            yield required((*here, "whenUnsatisfiable"), "can not be empty")
+            yield required((*constraint_path, "whenUnsatisfiable"), "can not be empty")
         elif action not in _ACTIONS:
-            yield not_supported((*here, "whenUnsatisfiable"), named(action), _ACTIONS)
+            yield not_supported((*constraint_path, "whenUnsatisfiable"), named(action), _ACTIONS)
         if constraint.get("labelSelector") is not None:
             text = "constraint must not define a selector, as they deduced for each pod"
-            yield forbidden((*here, "labelSelector"), text)
+            yield forbidden((*constraint_path, "labelSelector"), text)
         if (key, action) in seen:
-            yield duplicate(here, f"{{{key}, {action}}}")
+            yield duplicate(constraint_path, f"{{{key}, {action}}}")
         seen.add((key, action))
 
 
@@ -349,10 +349,10 @@ def _fit(args: Value, path: Path) -> Iterator[Cause]:
     for i, name in enumerate(args.get("ignoredResources", ())):
         yield from complaints((*path, "ignoredResources", i), name, label_key(name))
     for i, group in enumerate(args.get("ignoredResourceGroups", ())):
-        here: Path = (*path, "ignoredResourceGroups", i)
+        group_path: Path = (*path, "ignoredResourceGroups", i)
         if "/" in group:
-            yield invalid(here, group, "resource group name can't contain '/'")
-        yield from complaints(here, group, label_key(group))
+            yield invalid(group_path, group, "resource group name can't contain '/'")
+        yield from complaints(group_path, group, label_key(group))
     strategy = args.get("scoringStrategy")
     if strategy is not None:
         yield from _strategy(strategy, (*path, "scoringStrategy"))
@@ -378,27 +378,27 @@ def _strategy(strategy: Value, path: Path) -> Iterator[Cause]:
 
 
 def _node_affinity(args: Value, path: Path) -> Iterator[Cause]:
-    added, here = args.get("addedAffinity", {}), (*path, "addedAffinity")
+    added, affinity_path = args.get("addedAffinity", {}), (*path, "addedAffinity")
     for i, term in enumerate(added.get(_REQUIRED, {}).get("nodeSelectorTerms", ())):
-        yield from _term(term, (*here, _REQUIRED, "nodeSelectorTerms", i))
+        yield from _term(term, (*affinity_path, _REQUIRED, "nodeSelectorTerms", i))
     for i, preferred in enumerate(added.get(_PREFERRED, ())):
-        yield from _term(preferred.get("preference", {}), (*here, _PREFERRED, i))
+        yield from _term(preferred.get("preference", {}), (*affinity_path, _PREFERRED, i))
 
 
 def _term(term: Value, path: Path) -> Iterator[Cause]:
     """Yield the causes of newNodeSelectorTerm, ``component-helpers/scheduling/corev1/nodeaffinity``."""
-    for i, one in enumerate(term.get("matchExpressions", ())):
-        yield from _expression(one, (*path, "matchExpressions", i))
-    for i, one in enumerate(term.get("matchFields", ())):
-        here, operator, values = (*path, "matchFields", i), one.get("operator", ""), one.get("values", [])
+    for i, expression in enumerate(term.get("matchExpressions", ())):
+        yield from _expression(expression, (*path, "matchExpressions", i))
+    for i, field in enumerate(term.get("matchFields", ())):
+        field_path, operator, values = (*path, "matchFields", i), field.get("operator", ""), field.get("values", [])
         if operator not in ("In", "NotIn"):
-            yield not_supported((*here, "operator"), named(operator), ("In", "NotIn"))
+            yield not_supported((*field_path, "operator"), named(operator), ("In", "NotIn"))
         elif len(values) != 1:
-            yield invalid((*here, "values"), values, "must have one element")
+            yield invalid((*field_path, "values"), values, "must have one element")
 
 
-def _expression(one: Value, path: Path) -> Iterator[Cause]:
-    key, operator, values = one.get("key", ""), one.get("operator", ""), one.get("values", [])
+def _expression(requirement: Value, path: Path) -> Iterator[Cause]:
+    key, operator, values = requirement.get("key", ""), requirement.get("operator", ""), requirement.get("values", [])
     of_values = (*path, "values")
     if operator not in _OPERATORS:
         yield not_supported((*path, "operator"), named(operator), _OPERATORS)

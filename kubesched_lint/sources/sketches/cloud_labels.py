@@ -44,12 +44,12 @@ def following(labels: Labels) -> Labels:
     cloud = next((cloud for key, cloud in _MARKS.items() if key in labels), "")
     if machine is not None:
         cloud = cloud or cloud_of([machine.name])
-    found = dict(_of_machine(machine, labels)) if machine is not None else {}
+    implied = dict(_of_machine(machine, labels)) if machine is not None else {}
     if NODE_POOL in labels:
-        found |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+        implied |= {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
     if cloud:
-        found |= dict(_of_cloud(cloud, labels))
-    return found
+        implied |= dict(_of_cloud(cloud, labels))
+    return implied
 
 
 def _machine(labels: Labels) -> Shape | None:

@@ -23,16 +23,16 @@ def known(value: Value, fields: frozenset[str], path: Path) -> None:
             raise UnknownFieldError((*path, key), f"{words((*path, key))}: unknown field")
 
 
-def taints_of(entry: Value, here: Path, effects: Sequence[str] = _EFFECTS) -> Iterator[Taint]:
+def taints_of(entry: Value, path: Path, effects: Sequence[str] = _EFFECTS) -> Iterator[Taint]:
     """Yield the taints of an entry, each ``key=value:Effect`` or a mapping. Raises DecodeError."""
-    found = entry.get("taints")
-    if found is None:
+    written = entry.get("taints")
+    if written is None:
         return
-    here = (*here, "taints")
-    if not isinstance(found, list):
-        raise wrong(here, "a list of taints, key=value:Effect or {key, value, effect}", found)
-    for i, item in enumerate(found):
-        at = (*here, i)
+    taints_path = (*path, "taints")
+    if not isinstance(written, list):
+        raise wrong(taints_path, "a list of taints, key=value:Effect or {key, value, effect}", written)
+    for i, item in enumerate(written):
+        at = (*taints_path, i)
         if isinstance(item, str):
             taint = _taint(item, at)
         elif isinstance(item, dict):

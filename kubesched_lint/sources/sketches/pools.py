@@ -62,44 +62,44 @@ WRITTEN = "pool"  # unlike Karpenter's own, such a pool sets only the labels wri
 def written_pools(sketch: Value) -> Iterator[NodePool]:
     """Yield the pools of a sketch. Raises DecodeError."""
     standing = 0
-    for entry, here in _once(items(sketch, "pools", ())):
-        known(entry, POOL_FIELDS, here)
-        maker = text(entry, "autoscaler", here)
+    for entry, path in _once(items(sketch, "pools", ())):
+        known(entry, POOL_FIELDS, path)
+        maker = text(entry, "autoscaler", path)
         if maker and maker not in MAKERS:
-            at = (*here, "autoscaler")
+            at = (*path, "autoscaler")
             raise DecodeError(at, f"{words(at)}: expected {' or '.join(MAKERS)}, found {maker!r}")
-        cloud = text(entry, "cloud", here)
+        cloud = text(entry, "cloud", path)
         if cloud and cloud not in CLOUDS:
-            at = (*here, "cloud")
+            at = (*path, "cloud")
             raise DecodeError(at, f"{words(at)}: expected {' or '.join(CLOUDS)}, found {cloud!r}")
-        wanted = tuple(decode_requirements(entry, "requirements", here))
-        name = _named(entry, here)
-        own = labels(entry, "labels", here)
+        wanted = tuple(decode_requirements(entry, "requirements", path))
+        name = _named(entry, path)
+        own = labels(entry, "labels", path)
         if maker == KARPENTER:
             own = {**karpenters_labels(name), **own}
-        limits = _limits(entry, here)
+        limits = _limits(entry, path)
         zone = zone_of(own) or None
-        zones = _zones(entry, here)
+        zones = _zones(entry, path)
         if zones is None:
             zones = zones_of(wanted) if zone is None else (zone,)
-        minimum = _minimum(entry, here, limits.get("nodes"))
-        standing = _together(standing, minimum, here)
+        minimum = _minimum(entry, path, limits.get("nodes"))
+        standing = _together(standing, minimum, path)
         yield NodePool(
             name=name,
             maker=maker or WRITTEN,
             zones=zones,
             labels=own,
-            taints=tuple(taints_of(entry, here)),
+            taints=tuple(taints_of(entry, path)),
             requirements=wanted,
-            shapes=_shapes(entry, here, maker),
+            shapes=_shapes(entry, path, maker),
             cloud=cloud or cloud_of_keys(wanted),
             limits=limits,
             minimum=minimum,
-            weight=integer(entry, "weight", here) or 0,
-            devices=offers_in(entry, here),
-            expires_after=text(entry, "expireAfter", here),
-            drain_limit=text(entry, "terminationGracePeriod", here),
-            path=here,
+            weight=integer(entry, "weight", path) or 0,
+            devices=offers_in(entry, path),
+            expires_after=text(entry, "expireAfter", path),
+            drain_limit=text(entry, "terminationGracePeriod", path),
+            path=path,
         )
 
 
@@ -107,37 +107,37 @@ def written_groups(value: Value) -> Iterator[NodePool]:
     """Yield the node groups of a NodeGroups document. Raises DecodeError."""
     known(value, GROUPS_FIELDS, ())
     standing = 0
-    for entry, here in _once(items(value, "groups", ())):
-        known(entry, GROUP_FIELDS, here)
-        most = integer(entry, "max", here)
+    for entry, path in _once(items(value, "groups", ())):
+        known(entry, GROUP_FIELDS, path)
+        most = integer(entry, "max", path)
         if most is None:
-            raise DecodeError(here, f"{words(here)}: a node group needs max, the most nodes it may have")
-        minimum = _minimum(entry, here, most)
-        standing = _together(standing, minimum, here)
-        yield replace(_group(entry, "shape", here), limits={"nodes": most}, minimum=minimum)
+            raise DecodeError(path, f"{words(path)}: a node group needs max, the most nodes it may have")
+        minimum = _minimum(entry, path, most)
+        standing = _together(standing, minimum, path)
+        yield replace(_group(entry, "shape", path), limits={"nodes": most}, minimum=minimum)
 
 
 def declared_groups(table: Value, key: str) -> Iterator[NodePool]:
     """Yield the node groups that a configuration declares under ``key``. Raises DecodeError."""
-    for entry, here in _once(items(table, key, ())):
-        known(entry, DECLARED_FIELDS, here)
-        yield _group(entry, "machine", here)
+    for entry, path in _once(items(table, key, ())):
+        known(entry, DECLARED_FIELDS, path)
+        yield _group(entry, "machine", path)
 
 
-def _group(entry: Value, shape: str, here: Path) -> NodePool:
+def _group(entry: Value, shape: str, path: Path) -> NodePool:
     """Return a node group of cluster-autoscaler; ``shape`` is the field of its machine type. Raises DecodeError.
 
     It leaves out startup taints, as the autoscaler does for the node that it plans (utils/taints/taints.go).
     """
     machine = entry.get(shape)
     return NodePool(
-        name=_named(entry, here),
+        name=_named(entry, path),
         maker=CLUSTER_AUTOSCALER,
-        zones=_zones(entry, here),
-        labels=labels(entry, "labels", here),
-        taints=tuple(taint for taint in taints_of(entry, here) if not is_transient_taint(taint)),
-        shapes=(Shape(NAMELESS),) if machine is None else (_shape(machine, (*here, shape)),),
-        path=here,
+        zones=_zones(entry, path),
+        labels=labels(entry, "labels", path),
+        taints=tuple(taint for taint in taints_of(entry, path) if not is_transient_taint(taint)),
+        shapes=(Shape(NAMELESS),) if machine is None else (_shape(machine, (*path, shape)),),
+        path=path,
     )
 
 
@@ -149,58 +149,58 @@ def karpenters_labels(pool: str) -> Labels:
 def _once(entries: Iterable[tuple[Value, Path]]) -> Iterator[tuple[Value, Path]]:
     """Yield the entries. Raises DecodeError if two have the same name."""
     seen: dict[object, Path] = {}
-    for entry, here in entries:
+    for entry, path in entries:
         name = entry.get("name")
-        if isinstance(name, str) and seen.setdefault(name, here) != here:
-            raise DecodeError((*here, "name"), f"{words(here)}: is named {name}, and so is {words(seen[name])}")
-        yield entry, here
+        if isinstance(name, str) and seen.setdefault(name, path) != path:
+            raise DecodeError((*path, "name"), f"{words(path)}: is named {name}, and so is {words(seen[name])}")
+        yield entry, path
 
 
-def _limits(entry: Value, here: Path) -> dict[str, int]:
-    found = resources(entry, "limits", here)  # it takes a negative amount for none
-    for name, amount in mapping(entry, "limits", here).items():
+def _limits(entry: Value, path: Path) -> dict[str, int]:
+    limits = resources(entry, "limits", path)  # it takes a negative amount for none
+    for name, amount in mapping(entry, "limits", path).items():
         if str(amount).startswith("-"):
-            at = (*here, "limits", name)
+            at = (*path, "limits", name)
             raise DecodeError(at, f"{words(at)}: expected 0 or more, found {amount}")
-    return found
+    return limits
 
 
-def _minimum(entry: Value, here: Path, most: int | None) -> int:
-    least = integer(entry, "min", here) or 0
+def _minimum(entry: Value, path: Path, most: int | None) -> int:
+    least = integer(entry, "min", path) or 0
     if least < 0 or (most is not None and least > most):
-        at = (*here, "min")
+        at = (*path, "min")
         bound = "0 or more" if most is None else f"0 to {most}, the most nodes it may have"
         raise DecodeError(at, f"{words(at)}: expected {bound}, found {least}")
     return least
 
 
-def _together(before: int, minimum: int, here: Path) -> int:
+def _together(before: int, minimum: int, path: Path) -> int:
     """Return the total of the minimums so far, with this pool's. Raises DecodeError if it is too large."""
     if before + minimum > MOST_SKETCHED:
-        at = (*here, "min")
+        at = (*path, "min")
         raise DecodeError(at, f"{words(at)}: the minimums add up to more than {MOST_SKETCHED:,} nodes")
     return before + minimum
 
 
-def _named(entry: Value, here: Path) -> str:
-    name = text(entry, "name", here)
+def _named(entry: Value, path: Path) -> str:
+    name = text(entry, "name", path)
     if not name:
-        raise DecodeError(here, f"{words(here)}: a pool needs a name")
+        raise DecodeError(path, f"{words(path)}: a pool needs a name")
     return name
 
 
-def _zones(entry: Value, here: Path) -> tuple[str, ...] | None:
-    return None if entry.get("zones") is None else tuple(dict.fromkeys(texts(entry, "zones", here)))
+def _zones(entry: Value, path: Path) -> tuple[str, ...] | None:
+    return None if entry.get("zones") is None else tuple(dict.fromkeys(texts(entry, "zones", path)))
 
 
-def _shapes(entry: Value, here: Path, maker: str) -> tuple[Shape, ...]:
-    found = entry.get("shapes")
-    if found is None:
+def _shapes(entry: Value, path: Path, maker: str) -> tuple[Shape, ...]:
+    written = entry.get("shapes")
+    if written is None:
         return () if maker in (KARPENTER, AUTOPILOT) else (Shape(NAMELESS),)
-    here = (*here, "shapes")
-    if not isinstance(found, list):
-        raise wrong(here, "a list of machine types, each a name or {name, allocatable}", found)
-    return tuple(_shape(item, (*here, i)) for i, item in enumerate(found))
+    shapes_path = (*path, "shapes")
+    if not isinstance(written, list):
+        raise wrong(shapes_path, "a list of machine types, each a name or {name, allocatable}", written)
+    return tuple(_shape(item, (*shapes_path, i)) for i, item in enumerate(written))
 
 
 def _shape(item: object, at: Path) -> Shape:

@@ -96,22 +96,22 @@ def _only_books(key: str) -> bool:
 
 def _named_like_the_node(nodes: Iterable[Node]) -> Set[str]:
     """Return the keys whose value is the node's own name on every node that has the label."""
-    found: dict[str, bool] = {}
+    are_names: dict[str, bool] = {}
     for node in nodes:
         names = {node.name, node.name.partition(".")[0], node.labels.get(HOSTNAME, node.name)}
         for key, value in node.labels.items():
-            found[key] = found.get(key, True) and value in names
-    return {key for key, is_name in found.items() if is_name and key != HOSTNAME}
+            are_names[key] = are_names.get(key, True) and value in names
+    return {key for key, is_name in are_names.items() if is_name and key != HOSTNAME}
 
 
 def _of_zones(nodes: Sequence[Node], left_out: Set[str]) -> Mapping[str, Labels]:
-    found: dict[str, dict[str, str]] = {}
+    labels_by_zone: dict[str, dict[str, str]] = {}
     for key in sorted({key for node in nodes for key in node.labels if names_place(key)} - left_out):
         values = _by_zone(nodes, key)
         if len(set(values.values())) > 1 and not all(following(_without(n, key)).get(key) for n in nodes):
             for zone, value in values.items():
-                found.setdefault(zone, {})[key] = value
-    return found
+                labels_by_zone.setdefault(zone, {})[key] = value
+    return labels_by_zone
 
 
 def _without(node: Node, key: str) -> Labels:
@@ -136,11 +136,11 @@ def _joined(keys: Set[str], nodes: Iterable[Node]) -> Iterator[str]:
     domains: dict[str, list[str]] = {}
     for key in sorted(keys):
         domains.setdefault(_domain(key), []).append(key)
-    for domain, found in domains.items():
-        if domain and domain not in kept and len(found) > SHOWN:
+    for domain, domain_keys in domains.items():
+        if domain and domain not in kept and len(domain_keys) > SHOWN:
             yield f"{domain}/*"
         else:
-            yield from found
+            yield from domain_keys
 
 
 def _domain(key: str) -> str:

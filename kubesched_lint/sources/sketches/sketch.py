@@ -76,64 +76,64 @@ def sketched_nodes(sketch: Value) -> Iterator[tuple[Node, str]]:
     whole = boolean(sketch, "elastic", ()) if sketch.get("elastic") is not None else None
     names: dict[str, Path] = {}
     of_zones = dict(_zone_labels(sketch))
-    for entry, here in items(sketch, "nodes", ()):
-        for node, because in _entry(entry, here, whole, of_zones):
+    for entry, path in items(sketch, "nodes", ()):
+        for node, because in _entry(entry, path, whole, of_zones):
             if node.name in names:
                 raise DecodeError(
-                    here, f"{words(here)}: makes a node named {node.name}, and so does {words(names[node.name])}"
+                    path, f"{words(path)}: makes a node named {node.name}, and so does {words(names[node.name])}"
                 )
-            names[node.name] = here
+            names[node.name] = path
             if len(names) > MOST_SKETCHED:
-                raise DecodeError(here, f"{words(here)}: the sketch makes more than {MOST_SKETCHED:,} nodes")
+                raise DecodeError(path, f"{words(path)}: the sketch makes more than {MOST_SKETCHED:,} nodes")
             yield node, because
 
 
 def node_groups_of(sketch: Value) -> str:
     """Return ``complete`` or ``open``, as written; empty if nobody decided yet. Raises DecodeError."""
-    found = text(sketch, "nodeGroups", ())
-    if sketch.get("nodeGroups") is not None and found not in (COMPLETE, OPEN):
-        raise DecodeError(("nodeGroups",), f"nodeGroups: expected {COMPLETE} or {OPEN}, found {found!r}")
-    return found
+    written = text(sketch, "nodeGroups", ())
+    if sketch.get("nodeGroups") is not None and written not in (COMPLETE, OPEN):
+        raise DecodeError(("nodeGroups",), f"nodeGroups: expected {COMPLETE} or {OPEN}, found {written!r}")
+    return written
 
 
 def feature_gates_of(value: Value, at: Path = ()) -> dict[str, bool]:
     """Return the feature gates of a sketch, or of the metadata of a snapshot. Raises DecodeError."""
-    found, here = mapping(value, "featureGates", at), (*at, "featureGates")
-    gates = {str(name): boolean(found, name, here) for name in found}
+    written, path = mapping(value, "featureGates", at), (*at, "featureGates")
+    gates = {str(name): boolean(written, name, path) for name in written}
     problem = lacking(gates)
     if problem:
-        raise DecodeError(here, f"{words(here)}: {problem}")
+        raise DecodeError(path, f"{words(path)}: {problem}")
     return gates
 
 
 def _zone_labels(sketch: Value) -> Iterator[tuple[str, Labels]]:
     """Yield each zone with the labels that all its nodes have."""
-    found = mapping(sketch, "zones", ())
-    for zone in found:
+    zone_labels = mapping(sketch, "zones", ())
+    for zone in zone_labels:
         if not isinstance(zone, str):
             raise wrong(("zones", zone), "a zone name (put it in quotes)", zone)
-        yield zone, fields.labels(found, zone, ("zones",))
+        yield zone, fields.labels(zone_labels, zone, ("zones",))
 
 
-def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, Labels]) -> Iterator[tuple[Node, str]]:
-    known(entry, NODE_FIELDS, here)
-    base = text(entry, "name", here)
+def _entry(entry: Value, path: Path, whole: bool | None, of_zones: Mapping[str, Labels]) -> Iterator[tuple[Node, str]]:
+    known(entry, NODE_FIELDS, path)
+    base = text(entry, "name", path)
     if not base:
-        raise DecodeError(here, f"{words(here)}: a node entry needs a name")
-    zones = _counts(entry, here)
-    written = _labels(entry, here)
+        raise DecodeError(path, f"{words(path)}: a node entry needs a name")
+    zones = _counts(entry, path)
+    written = _labels(entry, path)
     if sum(zones.values()) * (len(base) + len(written)) > 200 * MOST_SKETCHED:
-        raise DecodeError(here, f"{words(here)}: too many nodes with too many labels or too long a name")
-    taints = tuple(taints_of(entry, here))
-    allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", here)
+        raise DecodeError(path, f"{words(path)}: too many nodes with too many labels or too long a name")
+    taints = tuple(taints_of(entry, path))
+    allocatable = None if entry.get("allocatable") is None else resources(entry, "allocatable", path)
     if allocatable is not None:
         allocatable.setdefault("pods", DEFAULT_PODS)
-    elastic = boolean(entry, "elastic", here) if entry.get("elastic") is not None else whole
-    unschedulable = boolean(entry, "unschedulable", here)
-    ready = boolean(entry, "ready", here, True)
-    images = _images(entry, here)
-    features = texts(entry, "declaredFeatures", here)
-    devices = offers_in(entry, here)
+    elastic = boolean(entry, "elastic", path) if entry.get("elastic") is not None else whole
+    unschedulable = boolean(entry, "unschedulable", path)
+    ready = boolean(entry, "ready", path, True)
+    images = _images(entry, path)
+    features = texts(entry, "declaredFeatures", path)
+    devices = offers_in(entry, path)
     for zone, count in zones.items():
         shared = filled(written, base, zone, {} if zone is None else of_zones.get(zone, {}))
         for number in range(1, count + 1):
@@ -154,7 +154,7 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
                     bool(because),
                     images,
                     features,
-                    here,
+                    path,
                     group,
                     devices=devices,
                 ),
@@ -162,11 +162,11 @@ def _entry(entry: Value, here: Path, whole: bool | None, of_zones: Mapping[str, 
             )
 
 
-def offers_in(entry: Value, here: Path) -> tuple[DeviceOffer, ...] | None:
+def offers_in(entry: Value, path: Path) -> tuple[DeviceOffer, ...] | None:
     """Return the devices that an entry writes for each node; None if it writes none. Raises DecodeError."""
     if entry.get("devices") is None:
         return None
-    return offers_of(entry, here)
+    return offers_of(entry, path)
 
 
 def node_name(base: str, zone: str | None, number: int, count: int, zones: int) -> str:
@@ -185,60 +185,60 @@ def filled(written: Mapping[str, str | None], name: str, zone: str | None, of_zo
     return with_kept_labels({**labels, **more})
 
 
-def _labels(entry: Value, here: Path) -> dict[str, str | None]:
-    found = mapping(entry, "labels", here)
-    for key, value in found.items():
+def _labels(entry: Value, path: Path) -> dict[str, str | None]:
+    written = mapping(entry, "labels", path)
+    for key, value in written.items():
         if not isinstance(key, str):
-            raise wrong((*here, "labels", key), "a string as the key", key)
+            raise wrong((*path, "labels", key), "a string as the key", key)
         if value is not None and not isinstance(value, str):
-            raise wrong((*here, "labels", key), "a string (put it in quotes)", value)
-    return dict(found)
+            raise wrong((*path, "labels", key), "a string (put it in quotes)", value)
+    return dict(written)
 
 
-def _counts(entry: Value, here: Path) -> dict[str | None, int]:
+def _counts(entry: Value, path: Path) -> dict[str | None, int]:
     """Return zone → number of nodes; None means no zone."""
-    found = entry.get("zones")
-    if isinstance(found, dict):
+    written = entry.get("zones")
+    if isinstance(written, dict):
         if entry.get("count") is not None:
-            raise DecodeError((*here, "count"), f"{words((*here, 'count'))}: zones already gives the counts")
-        return {_zone(zone, (*here, "zones", zone)): _count(found, zone, (*here, "zones")) for zone in found}
-    count = 1 if entry.get("count") is None else _count(entry, "count", here)
-    return dict.fromkeys(_zones(found, (*here, "zones")), count)
+            raise DecodeError((*path, "count"), f"{words((*path, 'count'))}: zones already gives the counts")
+        return {_zone(zone, (*path, "zones", zone)): _count(written, zone, (*path, "zones")) for zone in written}
+    count = 1 if entry.get("count") is None else _count(entry, "count", path)
+    return dict.fromkeys(_zones(written, (*path, "zones")), count)
 
 
-def _count(value: Value, key: str, here: Path) -> int:
-    found = integer(value, key, here)
-    at = (*here, key)
-    if found is None:
-        raise wrong(at, "a number of nodes", found)
-    if not 0 <= found <= MOST_SKETCHED:
-        raise DecodeError(at, f"{words(at)}: expected 0 to {MOST_SKETCHED:,}, found {found}")
-    return found
+def _count(value: Value, key: str, path: Path) -> int:
+    number = integer(value, key, path)
+    at = (*path, key)
+    if number is None:
+        raise wrong(at, "a number of nodes", number)
+    if not 0 <= number <= MOST_SKETCHED:
+        raise DecodeError(at, f"{words(at)}: expected 0 to {MOST_SKETCHED:,}, found {number}")
+    return number
 
 
-def _zones(found: object, here: Path) -> Iterator[str | None]:
+def _zones(zones: object, path: Path) -> Iterator[str | None]:
     """Yield the zones of a list; None means no zone."""
-    if found is None or found == []:
+    if zones is None or zones == []:
         yield None
         return
-    if not isinstance(found, list):
-        raise wrong(here, "a list of zone names, or zone names with numbers of nodes", found)
+    if not isinstance(zones, list):
+        raise wrong(path, "a list of zone names, or zone names with numbers of nodes", zones)
     met: set[str | None] = set()
-    for i, zone in enumerate(found):
+    for i, zone in enumerate(zones):
         if zone is not None:
-            _zone(zone, (*here, i))
+            _zone(zone, (*path, i))
         if zone in met:
-            raise DecodeError((*here, i), f"{words((*here, i))}: {zone} is listed twice")
+            raise DecodeError((*path, i), f"{words((*path, i))}: {zone} is listed twice")
         met.add(zone)
         yield zone
 
 
-def _zone(found: object, at: Path) -> str:
-    if not isinstance(found, str):
-        raise wrong(at, "a zone name (put it in quotes)", found)
-    return found
+def _zone(zone: object, at: Path) -> str:
+    if not isinstance(zone, str):
+        raise wrong(at, "a zone name (put it in quotes)", zone)
+    return zone
 
 
-def _images(entry: Value, here: Path) -> dict[str, int]:
+def _images(entry: Value, path: Path) -> dict[str, int]:
     """Return image name → bytes."""
-    return resources(entry, "images", here) if optional_mapping(entry, "images", here) else {}
+    return resources(entry, "images", path) if optional_mapping(entry, "images", path) else {}

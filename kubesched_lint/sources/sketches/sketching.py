@@ -178,7 +178,7 @@ def _decision(cluster: Cluster, style: Style) -> Iterator[str]:
 def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style, devices: WrittenDevices | None) -> list[_Group]:
     """Return the groups in the order of their first nodes."""
     shared = _shared_hostnames(nodes)
-    found: dict[Hashable, list[_Group]] = {}
+    by_look: dict[Hashable, list[_Group]] = {}
     ordered: list[_Group] = []
     for node in nodes:
         hostname = node.labels.get(HOSTNAME)
@@ -186,7 +186,7 @@ def _groups(nodes: tuple[Node, ...], labels: Shortening, style: Style, devices: 
             hostname = _OWN
         written = labels.written(node)
         lines = () if devices is None else devices.of(node.name)
-        alike = found.setdefault((_key(node, hostname, written), lines), [])
+        alike = by_look.setdefault((_key(node, hostname, written), lines), [])
         offer = _offer(node)
         group = next((g for g in alike if _close(g.allocatable, offer, style.tolerance / 100)), None)
         if group is None:
@@ -224,10 +224,10 @@ def _offer(node: Node) -> Resources | None:
     return None if node.allocatable is None else {name: amount for name, amount in node.allocatable.items() if amount}
 
 
-def _close(one: Resources | None, other: Resources | None, tolerance: float) -> bool:
-    if one is None or other is None:
-        return one is other
-    return all(abs(amount - one[name]) <= tolerance * one[name] for name, amount in other.items())
+def _close(offer: Resources | None, other: Resources | None, tolerance: float) -> bool:
+    if offer is None or other is None:
+        return offer is other
+    return all(abs(amount - offer[name]) <= tolerance * offer[name] for name, amount in other.items())
 
 
 def _entries(group: _Group, taken: set[str], style: Style) -> Iterator[str]:
@@ -310,11 +310,11 @@ def _known(labels: Mapping[str, str | None]) -> Labels:
     return {key: value for key, value in labels.items() if value is not None}
 
 
-def _amounts(found: Resources, style: Style) -> Iterator[tuple[str, str]]:
-    ordered = sorted(found.items(), key=lambda item: (_FIRST.get(item[0], len(_FIRST)), item[0]))
+def _amounts(amounts: Resources, style: Style) -> Iterator[tuple[str, str]]:
+    ordered = sorted(amounts.items(), key=lambda item: (_FIRST.get(item[0], len(_FIRST)), item[0]))
     for name, value in ordered:
         if (name, value) != ("pods", DEFAULT_PODS):
             is_rounded = name in _ROUNDED and value >= _MI and not style.exact
             yield name, amount(name, value // _MI * _MI if is_rounded else value)
-    if not found.get("pods"):
+    if not amounts.get("pods"):
         yield "pods", '"0"'

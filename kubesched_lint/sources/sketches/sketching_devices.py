@@ -38,7 +38,7 @@ class WrittenDevices:
         of_node: dict[str, list[ResourceSlice]] = {}
         for each in sorted(slices, key=lambda s: (s.driver, s.name)):
             of_node.setdefault(each.access.node_name, []).append(each)
-        self._of_node = {name: tuple(self._lines(found)) for name, found in of_node.items()}
+        self._of_node = {name: tuple(self._lines(node_slices)) for name, node_slices in of_node.items()}
 
     def of(self, node: str) -> tuple[str, ...]:
         """Return the lines of a node, equal on nodes with equal devices."""
@@ -85,15 +85,15 @@ class WrittenDevices:
 
 def _looks(device: Device) -> tuple[tuple[str, str], ...]:
     """Return what devices of one line share: the names of their attributes, then the other fields of a line."""
-    found = [("attributes", ", ".join(device.attributes))]
+    looks = [("attributes", ", ".join(device.attributes))]
     if device.capacity:
-        found.append(("capacity", flow((name, _amount(name, c.value)) for name, c in device.capacity.items())))
+        looks.append(("capacity", flow((name, _amount(name, c.value)) for name, c in device.capacity.items())))
     if device.taints:
         taints = (f"{t.key}={t.value}:{t.effect}" if t.value else f"{t.key}:{t.effect}" for t in device.taints)
-        found.append(("taints", f"[{', '.join(map(scalar, taints))}]"))
+        looks.append(("taints", f"[{', '.join(map(scalar, taints))}]"))
     if device.is_shared:
-        found.append(("allowMultipleAllocations", "true"))
-    return tuple(found)
+        looks.append(("allowMultipleAllocations", "true"))
+    return tuple(looks)
 
 
 def _base(devices: Sequence[Device]) -> Iterator[str]:
@@ -101,7 +101,7 @@ def _base(devices: Sequence[Device]) -> Iterator[str]:
     if len(devices) == 1:
         yield devices[0].name
         return
-    bases = {found[1] if (found := _NUMBERED.fullmatch(device.name)) else "" for device in devices}
+    bases = {match[1] if (match := _NUMBERED.fullmatch(device.name)) else "" for device in devices}
     if len(bases) == 1:
         yield from bases - {"", DEFAULT_NAME}
 
@@ -133,8 +133,8 @@ def _own_texts(slices: Iterable[ResourceSlice]) -> Iterator[tuple[str, str]]:
             yield key
 
 
-def _is_of_driver(found: DeviceClass, driver: str) -> bool:
-    return found.selectors[0].replace("'", '"').split() == of_driver(driver).split()
+def _is_of_driver(device_class: DeviceClass, driver: str) -> bool:
+    return device_class.selectors[0].replace("'", '"').split() == of_driver(driver).split()
 
 
 def _too_rich(slices: Sequence[ResourceSlice]) -> Iterator[str]:

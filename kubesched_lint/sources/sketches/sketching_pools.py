@@ -50,10 +50,10 @@ def _body(pool: NodePool) -> Iterator[str]:
     if own:
         yield from mapping("labels", [(key, scalar(value)) for key, value in own.items()])
     if pool.taints:
-        yield from listing("taints", [taint(found) for found in pool.taints])
+        yield from listing("taints", [taint(written_taint) for written_taint in pool.taints])
     if pool.requirements:
         yield "  requirements:"
-        yield from (f"  - {_requirement(found)}" for found in pool.requirements)
+        yield from (f"  - {_requirement(requirement)}" for requirement in pool.requirements)
     if pool.shapes and pool.shapes != (Shape(NAMELESS),):
         shapes = [_shape(shape) for shape in pool.shapes]
         if any("{" in shape for shape in shapes):
@@ -73,10 +73,10 @@ def _body(pool: NodePool) -> Iterator[str]:
         yield f"  terminationGracePeriod: {scalar(pool.drain_limit)}"
 
 
-def _requirement(found: Requirement) -> str:
-    pairs = [("key", scalar(found.key)), ("operator", found.operator)]
-    if found.values:
-        pairs.append(("values", f"[{', '.join(map(scalar, found.values))}]"))
+def _requirement(requirement: Requirement) -> str:
+    pairs = [("key", scalar(requirement.key)), ("operator", requirement.operator)]
+    if requirement.values:
+        pairs.append(("values", f"[{', '.join(map(scalar, requirement.values))}]"))
     return flow(pairs)
 
 
@@ -96,6 +96,6 @@ def _shape(shape: Shape) -> str:
     return flow(pairs) if len(pairs) > 1 else scalar(shape.name)
 
 
-def _amounts(found: Resources, *, drop_default: bool = False) -> str:
+def _amounts(amounts: Resources, *, drop_default: bool = False) -> str:
     default = ("pods", DEFAULT_PODS) if drop_default else None
-    return flow((name, amount(name, value)) for name, value in found.items() if (name, value) != default)
+    return flow((name, amount(name, value)) for name, value in amounts.items() if (name, value) != default)

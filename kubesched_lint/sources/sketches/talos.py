@@ -175,16 +175,16 @@ def _patch(machine: _Machine, patch: Any) -> None:
 
 def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     """Return mappings merged at any depth, without what ``$patch: delete`` takes away."""
-    found = dict(below)
+    values = dict(below)
     for key, value in above.items():
         if isinstance(value, dict) and value.get(_DELETED) == "delete":
-            found.pop(key, None)
+            values.pop(key, None)
         elif isinstance(value, dict):
-            old = found.get(key)
-            found[key] = _merged(old if isinstance(old, dict) else {}, value)
+            old = values.get(key)
+            values[key] = _merged(old if isinstance(old, dict) else {}, value)
         else:
-            found[key] = value
-    return found
+            values[key] = value
+    return values
 
 
 # --- nodes ----------------------------------------------------------------------------------------------------------
@@ -219,9 +219,9 @@ def _node(machine: _Machine) -> _Node:
         else:  # a number or yes without quotes is the text for Talos, and nobody can tell how it was written
             node.others.add(str(key))
             node.notes.append(f"{shown}: the value of the label {key} is not known" + _unquoted(value))
-    node.taints += (one for one in _words(arguments.get("register-with-taints")) if not _is_open(one))
+    node.taints += (taint for taint in _words(arguments.get("register-with-taints")) if not _is_open(taint))
     node.taints += _of_kubelet(configuration.get("registerWithTaints"))
-    node.taints = list(dict.fromkeys(one for one in node.taints if not _is_open(one)))
+    node.taints = list(dict.fromkeys(taint for taint in node.taints if not _is_open(taint)))
     return node
 
 
@@ -238,9 +238,9 @@ def _taints(taints: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_kubelet(taints: Any) -> Iterator[str]:
-    for one in map(_map, _list(taints)):
-        value = f"={one['value']}" if one.get("value") else ""
-        yield f"{one.get('key')}{value}:{one.get('effect')}"
+    for taint in map(_map, _list(taints)):
+        value = f"={taint['value']}" if taint.get("value") else ""
+        yield f"{taint.get('key')}{value}:{taint.get('effect')}"
 
 
 def _pairs(text: Any) -> Iterator[tuple[str, str]]:
@@ -252,8 +252,8 @@ def _pairs(text: Any) -> Iterator[tuple[str, str]]:
 def _words(text: Any) -> Iterator[str]:
     """Yield the words of an argument of the kubelet: with commas, or a list."""
     several: Iterable[Any] = text if isinstance(text, list) else [text] if text else []
-    for one in several:
-        yield from (word.strip().replace("=:", ":") for word in str(one).split(",") if word.strip())
+    for argument in several:
+        yield from (word.strip().replace("=:", ":") for word in str(argument).split(",") if word.strip())
 
 
 def _unquoted(value: Any) -> str:

@@ -65,5 +65,5 @@ def _wrapped(start: str, parts: Sequence[str], end: str) -> Iterator[str]:
     yield line if parts else start + end
 
 
-def taint(found: Taint) -> str:
-    return scalar(f"{found.key}={found.value}:{found.effect}" if found.value else str(found))
+def taint(node_taint: Taint) -> str:
+    return scalar(f"{node_taint.key}={node_taint.value}:{node_taint.effect}" if node_taint.value else str(node_taint))

@@ -172,15 +172,15 @@ def _behavior(rules: Value, path: Path) -> Iterator[Cause]:
     if "policies" in rules and not rules["policies"]:
         yield required((*path, "policies"), "must specify at least one Policy")
     for i, policy in enumerate(rules.get("policies", ())):
-        here = (*path, "policies", i)
+        policy_path = (*path, "policies", i)
         if policy.get("type") not in ("Pods", "Percent"):
-            yield not_supported((*here, "type"), named(policy.get("type", "")), ("Percent", "Pods"))
+            yield not_supported((*policy_path, "type"), named(policy.get("type", "")), ("Percent", "Pods"))
         for part in ("value", "periodSeconds"):
             if policy.get(part, 0) <= 0:
-                yield invalid((*here, part), policy.get(part, 0), "must be greater than zero")
+                yield invalid((*policy_path, part), policy.get(part, 0), "must be greater than zero")
         if policy.get("periodSeconds", 0) > _API_PERIOD:
             yield invalid(
-                (*here, "periodSeconds"), policy["periodSeconds"], f"must be less than or equal to {_API_PERIOD}"
+                (*policy_path, "periodSeconds"), policy["periodSeconds"], f"must be less than or equal to {_API_PERIOD}"
             )
     if "tolerance" in rules and quantity(rules["tolerance"]).nanos < 0:
         at = (*path, "tolerance")

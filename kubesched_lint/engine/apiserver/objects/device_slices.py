@@ -152,7 +152,9 @@ def _device(device: Value, path: Path, *, by_device: bool) -> Iterator[Cause]:
         text = f"the total number of attributes and capacities must not exceed {_API_NAMES}"
         yield invalid(path, len(attributes) + len(capacity), text)
     values = sum(
-        len(found) if isinstance(found, list) else 1 for each in attributes.values() for found in each.values()
+        len(attribute) if isinstance(attribute, list) else 1
+        for each in attributes.values()
+        for attribute in each.values()
     )
     if values > _API_VALUES:
         yield invalid(path, values, f"the total number of attribute values must not exceed {_API_VALUES}")
@@ -165,7 +167,7 @@ def _device(device: Value, path: Path, *, by_device: bool) -> Iterator[Cause]:
         (*path, "consumesCounters"),
         _consumption,
         _API_CONSUMED,
-        key=lambda found: str(found.get("counterSet", "")),
+        key=lambda consumption: str(consumption.get("counterSet", "")),
     )
     if by_device:
         given: list[str] = []
@@ -183,9 +185,9 @@ def _has_list(device: Value) -> bool:
 def _attribute(attribute: Value, path: Path) -> Iterator[Cause]:
     given = {name: attribute[name] for name in _ATTRIBUTES if name in attribute}
     for name in ("string", "strings", "version", "versions"):
-        found = given.get(name, [])
-        for i, text in enumerate(found if isinstance(found, list) else [found]):
-            at = (*path, name, i) if isinstance(found, list) else (*path, name)
+        values = given.get(name, [])
+        for i, text in enumerate(values if isinstance(values, list) else [values]):
+            at = (*path, name, i) if isinstance(values, list) else (*path, name)
             if name.startswith("version") and not SEMVER.fullmatch(text):
                 yield invalid(at, text, "must be a string compatible with semver.org spec 2.0.0")
             if size(text) > _API_VALUE:
@@ -239,8 +241,8 @@ def _counters(value: Value, path: Path) -> Iterator[Cause]:
 
 
 def _conditions(starting: Sequence[str], failing: Sequence[str], path: Path) -> Iterator[Cause]:
-    for field, found in (("bindingConditions", starting), ("bindingFailureConditions", failing)):
-        yield from listed(found, (*path, field), label_name, _API_CONDITIONS)
+    for field, conditions in (("bindingConditions", starting), ("bindingFailureConditions", failing)):
+        yield from listed(conditions, (*path, field), label_name, _API_CONDITIONS)
     for i, condition in enumerate(starting):
         if condition in starting[:i]:
             yield duplicate((*path, "bindingConditions", i), condition)

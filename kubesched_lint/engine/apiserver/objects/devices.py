@@ -117,14 +117,14 @@ def _stored(request: Value, is_flat: bool) -> Value:
     """Return a request as the server stores it: with defaults, and in the shape of v1."""
     if is_flat:
         flat = {name: request[name] for name in _OF_EXACTLY if name in request}
-        rest = {name: found for name, found in request.items() if name not in flat}
+        rest = {name: field for name, field in request.items() if name not in flat}
         request = {**rest, "exactly": flat} if any(flat.values()) else rest
-    found = dict(request)
-    if "exactly" in found and (not is_flat or found["exactly"].get("deviceClassName")):
-        found["exactly"] = _defaulted(found["exactly"])
-    if "firstAvailable" in found:
-        found["firstAvailable"] = [_defaulted(each) for each in found["firstAvailable"]]
-    return found
+    stored = dict(request)
+    if "exactly" in stored and (not is_flat or stored["exactly"].get("deviceClassName")):
+        stored["exactly"] = _defaulted(stored["exactly"])
+    if "firstAvailable" in stored:
+        stored["firstAvailable"] = [_defaulted(each) for each in stored["firstAvailable"]]
+    return stored
 
 
 def _defaulted(request: Value) -> Value:
@@ -247,13 +247,13 @@ def _configuration(value: Value, path: Path) -> Iterator[Cause]:
         return
     opaque = value["opaque"]
     yield from csi_driver(opaque.get("driver", ""), (*at, "driver"))
-    parameters, here = opaque.get("parameters"), (*at, "parameters")
+    parameters, parameters_path = opaque.get("parameters"), (*at, "parameters")
     if parameters is None:
-        yield required(here)
+        yield required(parameters_path)
     elif size(as_json(parameters)) > _API_PARAMETERS:
-        yield too_long(here, _API_PARAMETERS)
+        yield too_long(parameters_path, _API_PARAMETERS)
     elif not isinstance(parameters, dict):
-        yield invalid(here, "<value omitted>", "must be a valid JSON object")
+        yield invalid(parameters_path, "<value omitted>", "must be a valid JSON object")
 
 
 # --- lists ----------------------------------------------------------------------------------------------------------

@@ -62,16 +62,16 @@ def job(value: Value) -> Iterator[Cause]:
     path: Path = ("spec",)
     if "completions" not in spec and "parallelism" not in spec:
         spec = spec | {"completions": 1}
-    found, generated = _labelled_template(meta, spec)
+    labelled, generated = _labelled_template(meta, spec)
     # A Job without labels takes its template's: the same map, to which the selector's labels are added.
     if generated is not None and not meta.get("labels"):
         meta = meta | {"labels": generated}
     own = value.get("spec", {}).get("template", {}).get("metadata", {}).get("labels", {})
     yield from _blaming_the_name(object_meta(meta), own)
     if not spec.get("manualSelector"):
-        yield from _generated_selector(meta, spec, found)
-    yield from _blaming_the_name(job_spec(spec, found, path), own)
-    yield from _selector(spec, found)
+        yield from _generated_selector(meta, spec, labelled)
+    yield from _blaming_the_name(job_spec(spec, labelled, path), own)
+    yield from _selector(spec, labelled)
     if spec.get("completionMode") == "Indexed" and spec.get("completions", 0) > 0:
         last = f"{meta.get('name', '')}-{spec['completions'] - 1}"
         if dns_label(last):
@@ -90,13 +90,13 @@ def _blaming_the_name(causes: Iterator[Cause], own: Mapping[str, str]) -> Iterat
 
 def _labelled_template(meta: Value, spec: Value) -> tuple[Value, dict[str, str] | None]:
     """Return the template with the labels of ``generateSelector``, and its own label map if it had one."""
-    found = spec.get("template", {})
-    own = found.get("metadata", {}).get("labels")
+    pod_template = spec.get("template", {})
+    own = pod_template.get("metadata", {}).get("labels")
     if spec.get("manualSelector"):
-        return found, own
+        return pod_template, own
     name = meta.get("name", "")
     labels = {**dict.fromkeys(_NAME_LABELS, name), **dict.fromkeys(_UID_LABELS, _uid(meta)), **(own or {})}
-    changed = found | {"metadata": found.get("metadata", {}) | {"labels": labels}}
+    changed = pod_template | {"metadata": pod_template.get("metadata", {}) | {"labels": labels}}
     return changed, None if own is None else labels
 
 
@@ -223,7 +223,9 @@ def _failure_policy(spec: Value, path: Path) -> Iterator[Cause]:
     if len(rules) > 20:
         yield too_many((*path, "rules"), len(rules), 20)
     pod = spec.get("template", {}).get("spec", {})
-    names = {one.get("name", "") for group in ("containers", "initContainers") for one in pod.get(group, ())}
+    names = {
+        container.get("name", "") for group in ("containers", "initContainers") for container in pod.get(group, ())
+    }
     for i, rule in enumerate(rules):
         yield from _failure_rule(rule, spec, names, (*path, "rules", i))
 
@@ -242,10 +244,12 @@ def _failure_rule(rule: Value, spec: Value, names: Collection[str], path: Path) 
     if len(conditions) > 20:
         yield too_many((*path, "onPodConditions"), len(conditions), 20)
     for j, condition in enumerate(conditions):
-        here = (*path, "onPodConditions", j)
-        yield from complaints((*here, "type"), condition.get("type", ""), qualified_name(condition.get("type", "")))
+        condition_path = (*path, "onPodConditions", j)
+        yield from complaints(
+            (*condition_path, "type"), condition.get("type", ""), qualified_name(condition.get("type", ""))
+        )
         status = condition.get("status") or "True"
-        yield from one_of((*here, "status"), status, _STATUSES)
+        yield from one_of((*condition_path, "status"), status, _STATUSES)
     if codes is not None and conditions:
         yield _without_value(path, "specifying both OnExitCodes and OnPodConditions is not supported")
     if codes is None and not conditions:
@@ -358,13 +362,13 @@ def cron_job(value: Value) -> Iterator[Cause]:
         yield from time_zone(spec["timeZone"], (*path, "timeZone"))
     policy = spec.get("concurrencyPolicy") or "Allow"
     yield from one_of((*path, "concurrencyPolicy"), policy, ("Allow", "Forbid", "Replace"))
-    inner, here = spec.get("jobTemplate", {}).get("spec", {}), (*path, "jobTemplate", "spec")
-    yield from job_spec(inner, inner.get("template", {}), here)
+    inner, job_path = spec.get("jobTemplate", {}).get("spec", {}), (*path, "jobTemplate", "spec")
+    yield from job_spec(inner, inner.get("template", {}), job_path)
     if "selector" in inner:
         detail = "`selector` will be auto-generated"
-        yield invalid((*here, "selector"), selector_value(inner["selector"]), detail)
+        yield invalid((*job_path, "selector"), selector_value(inner["selector"]), detail)
     if inner.get("manualSelector"):
-        yield not_supported((*here, "manualSelector"), True, ("nil", "false"))
+        yield not_supported((*job_path, "manualSelector"), True, ("nil", "false"))
     yield from not_negative(spec, "successfulJobsHistoryLimit", "failedJobsHistoryLimit", path=path)
     if size(meta.get("name", "")) > 52:
         yield invalid(("metadata", "name"), meta["name"], "must be no more than 52 characters")

@@ -80,7 +80,7 @@ def _limit(limit: Value, kind: str, path: Path) -> Iterator[Cause]:
             continue
         for name in limit.get(part, ()):
             yield from check(name, (*path, part, MapKey(name)))
-        amounts[part] = {name: in_resource_list(one) for name, one in limit.get(part, {}).items()}
+        amounts[part] = {name: in_resource_list(amount_text) for name, amount_text in limit.get(part, {}).items()}
         sized = any("storage" in amounts.get(bound, ()) for bound in ("min", "max"))
         if part == "defaultRequest" and kind == "PersistentVolumeClaim" and not sized:
             detail = "either minimum or maximum storage value is required, but neither was provided"
@@ -90,7 +90,7 @@ def _limit(limit: Value, kind: str, path: Path) -> Iterator[Cause]:
         amounts["default"] = amounts["max"] | amounts["default"]
         amounts["defaultRequest"] = amounts["min"] | amounts["default"] | amounts["defaultRequest"]
     for name in dict.fromkeys(name for part in amounts.values() for name in part):
-        yield from _bounds(name, {part: found[name] for part, found in amounts.items() if name in found}, path)
+        yield from _bounds(name, {part: of_part[name] for part, of_part in amounts.items() if name in of_part}, path)
 
 
 _ORDERED = (
@@ -153,11 +153,11 @@ def resource_quota(value: Value) -> Iterator[Cause]:
     yield from object_meta(value.get("metadata", {}))
     hard = spec.get("hard", {})
     for name, written in hard.items():
-        here: Path = (*path, "hard", MapKey(name))
-        yield from resource_name(name, here)
+        hard_path: Path = (*path, "hard", MapKey(name))
+        yield from resource_name(name, hard_path)
         if "/" not in name and not is_standard_for_quota(name):
-            yield invalid(here, named(name), "must be a standard resource for quota")
-        yield from amount(name, written, here)
+            yield invalid(hard_path, named(name), "must be a standard resource for quota")
+        yield from amount(name, written, hard_path)
     if spec.get("scopes"):
         yield from _scopes(spec["scopes"], hard, (*path, "scopes"))
     if "scopeSelector" in spec:
@@ -175,9 +175,9 @@ def _scopes(scopes: Sequence[str], hard: Value, path: Path) -> Iterator[Cause]:
     yield from _rivals(scopes, scopes, path)
 
 
-def _rivals(found: Sequence[str], shown: object, path: Path) -> Iterator[Cause]:
-    for one, other in _RIVALS:
-        if one in found and other in found:
+def _rivals(scopes: Sequence[str], shown: object, path: Path) -> Iterator[Cause]:
+    for scope, other in _RIVALS:
+        if scope in scopes and other in scopes:
             yield invalid(path, shown, "conflicting scopes")
 
 
@@ -195,31 +195,42 @@ def _scope_selector(spec: Value, hard: Value, path: Path) -> Iterator[Cause]:
     requirements = spec["scopeSelector"].get("matchExpressions", ())
     shown = {
         "MatchExpressions": [
-            {"ScopeName": one.get("scopeName", ""), "Operator": one.get("operator", ""), "Values": one.get("values")}
-            for one in requirements
+            {
+                "ScopeName": entry.get("scopeName", ""),
+                "Operator": entry.get("operator", ""),
+                "Values": entry.get("values"),
+            }
+            for entry in requirements
         ]
     }
     for i, requirement in enumerate(requirements):
-        here = (*path, i)
+        requirement_path = (*path, i)
         scope, operator = requirement.get("scopeName", ""), requirement.get("operator", "")
         values = requirement.get("values", ())
         if scope not in _SCOPES:
-            yield invalid((*here, "scopeName"), named(scope), "unsupported scope", field=f"{field}.scopeName")
+            yield invalid(
+                (*requirement_path, "scopeName"), named(scope), "unsupported scope", field=f"{field}.scopeName"
+            )
         for name in sorted(hard):
             if is_standard_for_quota(name) and not _may_scope(scope, name):
-                yield invalid((*here, "scopeName"), shown, "unsupported scope applied to resource", field=field)
+                yield invalid(
+                    (*requirement_path, "scopeName"), shown, "unsupported scope applied to resource", field=field
+                )
         if scope in _EXISTS_ONLY and operator != "Exists":
-            yield invalid((*here, "operator"), named(operator), _EXISTS_TEXT, field=f"{field}.operator")
+            yield invalid((*requirement_path, "operator"), named(operator), _EXISTS_TEXT, field=f"{field}.operator")
         if operator in ("In", "NotIn"):
             if not values:
                 detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
-                yield required((*here, "values"), detail, field=f"{field}.values")
+                yield required((*requirement_path, "values"), detail, field=f"{field}.values")
         elif operator in ("Exists", "DoesNotExist"):
             if values:
                 detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
-                yield invalid((*here, "values"), list(values), detail, field=f"{field}.values")
+                yield invalid((*requirement_path, "values"), list(values), detail, field=f"{field}.values")
         else:
             yield invalid(
-                (*here, "operator"), named(operator), "not a valid selector operator", field=f"{field}.operator"
+                (*requirement_path, "operator"),
+                named(operator),
+                "not a valid selector operator",
+                field=f"{field}.operator",
             )
-    yield from _rivals([one.get("scopeName", "") for one in requirements], spec.get("scopes"), path)
+    yield from _rivals([entry.get("scopeName", "") for entry in requirements], spec.get("scopes"), path)

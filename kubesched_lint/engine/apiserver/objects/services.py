@@ -145,10 +145,10 @@ def _addresses(spec: Value, addresses: Sequence[str]) -> Iterator[Cause]:
         elif not single:
             yield invalid(at, list(addresses), "must be empty when `clusterIP` is not specified")
     families = spec.get("ipFamilies", ())
-    for i, one in enumerate(families):
-        yield from one_of((*_SPEC, "ipFamilies", i), one, _FAMILIES)
-        if one in families[:i]:
-            yield duplicate((*_SPEC, "ipFamilies", i), named(one))
+    for i, ip_family in enumerate(families):
+        yield from one_of((*_SPEC, "ipFamilies", i), ip_family, _FAMILIES)
+        if ip_family in families[:i]:
+            yield duplicate((*_SPEC, "ipFamilies", i), named(ip_family))
     policy = spec.get("ipFamilyPolicy", "SingleStack")
     yield from one_of((*_SPEC, "ipFamilyPolicy"), policy, _FAMILY_POLICIES)
     for i, address in enumerate(addresses):
@@ -197,8 +197,8 @@ def _load_balancer(spec: Value, kind: str) -> Iterator[Cause]:
         at, field = (*_SPEC, "loadBalancerSourceRanges"), "spec.LoadBalancerSourceRanges"
         if kind != "LoadBalancer":
             yield forbidden(at, _ONLY_LOAD_BALANCER, field=field)
-        for i, one in enumerate(ranges):
-            yield from cidr(one.strip(), (*at, i), field=f"{field}[{i}]")
+        for i, source_range in enumerate(ranges):
+            yield from cidr(source_range.strip(), (*at, i), field=f"{field}[{i}]")
     if "allocateLoadBalancerNodePorts" in spec and kind != "LoadBalancer":
         yield forbidden((*_SPEC, "allocateLoadBalancerNodePorts"), _ONLY_LOAD_BALANCER)
     if "loadBalancerClass" in spec:

@@ -73,7 +73,7 @@ def claim(value: Value) -> Iterator[Cause]:
     kinds = {("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot")}
     if source and (source.get("apiGroup", ""), source.get("kind", "")) not in kinds:
         # EnforceDataSourceBackwardsCompatibility drops it on creation.
-        spec = {key: one for key, one in spec.items() if key != "dataSource"}
+        spec = {key: field for key, field in spec.items() if key != "dataSource"}
     yield from object_meta(value.get("metadata", {}))
     yield from claim_spec(spec, _SPEC)
 
@@ -118,11 +118,11 @@ def _capacity(capacity: Value) -> Iterator[Cause]:
         shown = {name: str(in_resource_list(amount)) for name, amount in sorted(capacity.items())}
         yield not_supported(at, shown or None, ("storage",))
     for name, amount in capacity.items():
-        found, here = in_resource_list(amount), (*at, MapKey(name))
-        if found.value < 0:
-            yield invalid(here, found.value, "must be a valid resource quantity")
-        if found.nanos <= 0:
-            yield invalid(here, str(found), "must be greater than zero")
+        rounded, capacity_path = in_resource_list(amount), (*at, MapKey(name))
+        if rounded.value < 0:
+            yield invalid(capacity_path, rounded.value, "must be a valid resource quantity")
+        if rounded.nanos <= 0:
+            yield invalid(capacity_path, str(rounded), "must be greater than zero")
 
 
 def _node_affinity(value: Value, path: Path) -> Iterator[Cause]:
@@ -208,19 +208,19 @@ def _parameters(parameters: Value) -> Iterator[Cause]:
 def _topologies(terms: Sequence[Value]) -> Iterator[Cause]:
     seen: list[dict[str, frozenset[str]]] = []
     for i, term in enumerate(terms):
-        here: Path = ("allowedTopologies", i, "matchLabelExpressions")
-        found: dict[str, frozenset[str]] = {}
+        term_path: Path = ("allowedTopologies", i, "matchLabelExpressions")
+        values_of_key: dict[str, frozenset[str]] = {}
         for j, requirement in enumerate(term.get("matchLabelExpressions", ())):
             key, values = requirement.get("key", ""), requirement.get("values", ())
             if not values:
-                yield required((*here, j, "values"))
+                yield required((*term_path, j, "values"))
             for k, text in enumerate(values):
                 if text in values[:k]:
-                    yield duplicate((*here, j, "values", k), text)
-            yield from label_name(key, (*here, j, "key"))
-            if key in found:
-                yield duplicate((*here, j, "key"), key)
-            found[key] = frozenset(values)
-        for _ in (other for other in seen if other == found):
-            yield duplicate(here, "", field=field_of(here))
-        seen.append(found)
+                    yield duplicate((*term_path, j, "values", k), text)
+            yield from label_name(key, (*term_path, j, "key"))
+            if key in values_of_key:
+                yield duplicate((*term_path, j, "key"), key)
+            values_of_key[key] = frozenset(values)
+        for _ in (other for other in seen if other == values_of_key):
+            yield duplicate(term_path, "", field=field_of(term_path))
+        seen.append(values_of_key)

@@ -66,17 +66,17 @@ def replication_controller(value: Value) -> Iterator[Cause]:
     spec = value.get("spec", {})
     yield from object_meta(value.get("metadata", {}))
     yield from not_negative(spec, "minReadySeconds")
-    found = spec.get("template")
-    selector = spec.get("selector") or _labels(found or {})
+    pod_template = spec.get("template")
+    selector = spec.get("selector") or _labels(pod_template or {})
     if not selector:
         yield required((*_SPEC, "selector"))
     yield from not_negative(spec, "replicas")
-    if found is None:
+    if pod_template is None:
         yield required(_TEMPLATE)
         return
-    yield from mismatch(found, selector.items() <= _labels(found).items())
-    yield from template(found, _TEMPLATE)
-    yield from _runs_always(found, "ReplicationController")
+    yield from mismatch(pod_template, selector.items() <= _labels(pod_template).items())
+    yield from template(pod_template, _TEMPLATE)
+    yield from _runs_always(pod_template, "ReplicationController")
 
 
 def _required_selector(spec: Value, kind: str) -> Iterator[Cause]:
@@ -95,15 +95,15 @@ def _selected_template(spec: Value) -> Iterator[Cause]:
 
     The template is checked only with a usable selector.
     """
-    found = spec.get("template", {})
+    pod_template = spec.get("template", {})
     try:
-        fits = selects(spec.get("selector"), _labels(found))
+        fits = selects(spec.get("selector"), _labels(pod_template))
     except UnusableSelectorError:
         yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "invalid label selector")
         return
-    yield from mismatch(found, fits)
-    yield from template(found, _TEMPLATE)
-    yield from _runs_always(found, "ReplicaSet")
+    yield from mismatch(pod_template, fits)
+    yield from template(pod_template, _TEMPLATE)
+    yield from _runs_always(pod_template, "ReplicaSet")
 
 
 def mismatch(value: Value, matches: bool, path: Path = _TEMPLATE) -> Iterator[Cause]:
@@ -160,18 +160,18 @@ def _rolling_deployment(rolling: Value, path: Path) -> Iterator[Cause]:
 
 def daemon_set(value: Value) -> Iterator[Cause]:
     spec = value.get("spec", {})
-    selector, found = spec.get("selector"), spec.get("template", {})
+    selector, pod_template = spec.get("selector"), spec.get("template", {})
     yield from object_meta(value.get("metadata", {}))
     yield from label_selector(selector, (*_SPEC, "selector"))
     try:
-        yield from mismatch(found, selects(selector, _labels(found)))
+        yield from mismatch(pod_template, selects(selector, _labels(pod_template)))
     except UnusableSelectorError:
         pass
     if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         at = (*_SPEC, "selector")
         yield invalid(at, selector_value(selector), "empty selector is invalid for daemonset")
-    yield from template(found, _TEMPLATE)
-    yield from _runs_always(found, "DaemonSet")
+    yield from template(pod_template, _TEMPLATE)
+    yield from _runs_always(pod_template, "DaemonSet")
     yield from not_negative(spec, "minReadySeconds")
     yield from _daemon_set_strategy(spec.get("updateStrategy", {}))
     yield from not_negative(spec, "revisionHistoryLimit")
@@ -223,17 +223,17 @@ def stateful_set(value: Value) -> Iterator[Cause]:
 
 
 def _stateful_template(spec: Value) -> Iterator[Cause]:
-    found = spec.get("template", {})
+    pod_template = spec.get("template", {})
     try:
-        fits = selects(spec.get("selector"), _labels(found))
+        fits = selects(spec.get("selector"), _labels(pod_template))
     except UnusableSelectorError:
         yield invalid((*_SPEC, "selector"), selector_value(spec["selector"]), "")
     else:
-        yield from mismatch(found, fits)
+        yield from mismatch(pod_template, fits)
         yield from stateful_pods(spec, _TEMPLATE)
         # Upstream checks labels and annotations a second time.
-        yield from template_meta(found, _TEMPLATE)
-    yield from _runs_always(found, "StatefulSet")
+        yield from template_meta(pod_template, _TEMPLATE)
+    yield from _runs_always(pod_template, "StatefulSet")
 
 
 def stateful_pods(spec: Value, path: Path) -> Iterator[Cause]:
@@ -241,11 +241,11 @@ def stateful_pods(spec: Value, path: Path) -> Iterator[Cause]:
     yield from template(_with_claims(spec.get("template", {}), spec.get("volumeClaimTemplates", ())), path)
 
 
-def _with_claims(found: Value, claims: Any) -> Value:
+def _with_claims(pod_template: Value, claims: Any) -> Value:
     """Return the template with its claims as volumes, without hostname and subdomain, which the controller sets."""
-    pod = found.get("spec", {})
+    pod = pod_template.get("spec", {})
     if not claims and "hostname" not in pod and "subdomain" not in pod:
-        return found
+        return pod_template
     changed = {key: value for key, value in pod.items() if key not in ("hostname", "subdomain")}
     if claims:
         names = [claim.get("metadata", {}).get("name", "") for claim in claims]
@@ -253,7 +253,7 @@ def _with_claims(found: Value, claims: Any) -> Value:
         made = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(names)]
         # The manifest's volumes come first here, so that their indexes stay right.
         changed["volumes"] = [*own, *made]
-    return found | {"spec": changed}
+    return pod_template | {"spec": changed}
 
 
 def _stateful_set_strategy(strategy: Value) -> Iterator[Cause]:
@@ -281,14 +281,14 @@ def _rolling_stateful_set(rolling: Value, path: Path) -> Iterator[Cause]:
 def max_unavailable_of_stateful_set(value: Value) -> Iterator[Cause]:
     """Yield causes in ``maxUnavailable`` of a rolling update (validateRollingUpdateStatefulSet, with the gate on)."""
     strategy = value.get("spec", {}).get("updateStrategy", {})
-    found = (strategy.get("rollingUpdate") or {}).get("maxUnavailable")
-    if found is None or (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
+    max_unavailable = (strategy.get("rollingUpdate") or {}).get("maxUnavailable")
+    if max_unavailable is None or (strategy.get("type") or "RollingUpdate") != "RollingUpdate":
         return
     path = (*_SPEC, "updateStrategy", "rollingUpdate", "maxUnavailable")
-    yield from positive_int_or_percent(found, path)
-    if amount(found) == 0:
-        yield invalid(path, int_or_string(found), "cannot be 0")
-    yield from at_most_all(found, path)
+    yield from positive_int_or_percent(max_unavailable, path)
+    if amount(max_unavailable) == 0:
+        yield invalid(path, int_or_string(max_unavailable), "cannot be 0")
+    yield from at_most_all(max_unavailable, path)
 
 
 def not_negative(spec: Value, *names: str, path: Path = _SPEC) -> Sequence[Cause]:

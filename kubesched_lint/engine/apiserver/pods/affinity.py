@@ -45,11 +45,11 @@ def _node_affinity(value: Value, path: Path) -> Iterator[Cause]:
     if _REQUIRED in value:
         yield from node_selector(value[_REQUIRED], (*path, _REQUIRED))
     for i, term in enumerate(value.get(_PREFERRED, ())):
-        here = (*path, _PREFERRED, i)
+        term_path = (*path, _PREFERRED, i)
         if not 0 < term.get("weight", 0) <= 100:
-            yield invalid((*here, "weight"), term.get("weight", 0), _IN_RANGE)
+            yield invalid((*term_path, "weight"), term.get("weight", 0), _IN_RANGE)
         # Label values are not checked in preferences: ValidatePreferredSchedulingTerms passes true.
-        yield from _node_selector_term(term.get("preference", {}), (*here, "preference"), any_value=True)
+        yield from _node_selector_term(term.get("preference", {}), (*term_path, "preference"), any_value=True)
 
 
 def node_selector(value: Value, path: Path) -> Iterator[Cause]:
@@ -108,10 +108,10 @@ def _pod_affinity(value: Value, path: Path) -> Iterator[Cause]:
     for i, term in enumerate(value.get(_REQUIRED, ())):
         yield from _pod_affinity_term(term, (*path, _REQUIRED, i))
     for i, weighted in enumerate(value.get(_PREFERRED, ())):
-        here = (*path, _PREFERRED, i)
+        term_path = (*path, _PREFERRED, i)
         if not 0 < weighted.get("weight", 0) <= 100:
-            yield invalid((*here, "weight"), weighted.get("weight", 0), _IN_RANGE)
-        yield from _pod_affinity_term(weighted.get("podAffinityTerm", {}), (*here, "podAffinityTerm"))
+            yield invalid((*term_path, "weight"), weighted.get("weight", 0), _IN_RANGE)
+        yield from _pod_affinity_term(weighted.get("podAffinityTerm", {}), (*term_path, "podAffinityTerm"))
 
 
 def _pod_affinity_term(term: Value, path: Path) -> Iterator[Cause]:

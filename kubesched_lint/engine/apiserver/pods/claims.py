@@ -55,9 +55,9 @@ def _size(requests: Value, path: Path) -> Iterator[Cause]:
     if "storage" not in requests:
         yield required(at, field=field)
         return
-    found = in_resource_list(requests["storage"])
-    if found.nanos <= 0:
-        yield invalid(at, str(found), "must be greater than zero", field=field)
+    size = in_resource_list(requests["storage"])
+    if size.nanos <= 0:
+        yield invalid(at, str(size), "must be greater than zero", field=field)
 
 
 def _class_name(spec: Value, name: str, path: Path) -> Iterator[Cause]:

@@ -72,17 +72,17 @@ def containers(entries: Sequence[Value], pod: Surroundings, path: Path) -> Itera
         return
     names = set()
     for i, entry in enumerate(entries):
-        here = (*path, i)
-        yield from _common(entry, pod, here)
+        container_path = (*path, i)
+        yield from _common(entry, pod, container_path)
         name = entry.get("name", "")
         if name in names:
-            yield duplicate((*here, "name"), name)
+            yield duplicate((*container_path, "name"), name)
         names.add(name)
         if "lifecycle" in entry:
-            yield from lifecycle(entry["lifecycle"], pod.grace, pod.system, (*here, "lifecycle"))
-        yield from probes(entry, pod.grace, here)
+            yield from lifecycle(entry["lifecycle"], pod.grace, pod.system, (*container_path, "lifecycle"))
+        yield from probes(entry, pod.grace, container_path)
         if "restartPolicy" in entry or "restartPolicyRules" in entry:
-            yield from _restart_policy(entry, here)
+            yield from _restart_policy(entry, container_path)
     yield from _host_port_conflicts(entries, path)
 
 
@@ -91,32 +91,34 @@ def init_containers(
 ) -> Iterator[Cause]:
     names = {entry.get("name", "") for entry in regular}
     for i, entry in enumerate(entries):
-        here = (*path, i)
-        yield from _common(entry, pod, here)
+        container_path = (*path, i)
+        yield from _common(entry, pod, container_path)
         if "restartPolicy" in entry or entry.get("restartPolicyRules"):
-            yield from _restart_policy(entry, here)
+            yield from _restart_policy(entry, container_path)
         name = entry.get("name", "")
         if name in names:
-            yield duplicate((*here, "name"), name)
+            yield duplicate((*container_path, "name"), name)
         elif name:
             names.add(name)
         # Upstream checks each init container alone, so it always names the first.
         for cause in _host_port_conflicts((entry,), path):
-            at = (*here, *cause.path[len(here) :])
+            at = (*container_path, *cause.path[len(container_path) :])
             yield Cause(cause.field, cause.reason, cause.message, at)
         sidecar = entry.get("restartPolicy") == "Always"
         if sidecar:
             if "lifecycle" in entry:
-                yield from lifecycle(entry["lifecycle"], pod.grace, pod.system, (*here, "lifecycle"))
-            yield from probes(entry, pod.grace, here)
+                yield from lifecycle(entry["lifecycle"], pod.grace, pod.system, (*container_path, "lifecycle"))
+            yield from probes(entry, pod.grace, container_path)
             continue
         for part in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
             if part in entry:
-                yield forbidden((*here, part), "may not be set for init containers without restartPolicy=Always")
+                yield forbidden(
+                    (*container_path, part), "may not be set for init containers without restartPolicy=Always"
+                )
         for j, policy in enumerate(entry.get("resizePolicy", ())):
             if policy.get("restartPolicy") == "RestartContainer":
                 detail = "must not be set to 'RestartContainer' for non-sidecar initContainers"
-                yield invalid((*here, "resizePolicy", j, "restartPolicy"), named("RestartContainer"), detail)
+                yield invalid((*container_path, "resizePolicy", j, "restartPolicy"), named("RestartContainer"), detail)
 
 
 def ephemeral_containers(
@@ -125,22 +127,24 @@ def ephemeral_containers(
     targets = {other.get("name", "") for other in others}
     names = set(targets)
     for i, entry in enumerate(entries):
-        here = (*path, i)
-        yield from _common(entry, pod, here)
-        yield from image_spaces(entry, here)
+        container_path = (*path, i)
+        yield from _common(entry, pod, container_path)
+        yield from image_spaces(entry, container_path)
         name, target = entry.get("name", ""), entry.get("targetContainerName", "")
         if name in names:
-            yield duplicate((*here, "name"), name)
+            yield duplicate((*container_path, "name"), name)
         names.add(name)
         if target and target not in targets:
-            yield not_found((*here, "targetContainerName"), target)
+            yield not_found((*container_path, "targetContainerName"), target)
         for part in _EPHEMERAL_LACKS:
             if entry.get(part):
-                yield forbidden((*here, part), "cannot be set for an Ephemeral Container")
+                yield forbidden((*container_path, part), "cannot be set for an Ephemeral Container")
         for j, mount in enumerate(entry.get("volumeMounts", ())):
             for part in ("subPath", "subPathExpr"):
                 if mount.get(part):
-                    yield forbidden((*here, "volumeMounts", j, part), "cannot be set for an Ephemeral Container")
+                    yield forbidden(
+                        (*container_path, "volumeMounts", j, part), "cannot be set for an Ephemeral Container"
+                    )
 
 
 def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
@@ -178,24 +182,24 @@ def _common(entry: Value, pod: Surroundings, path: Path) -> Iterator[Cause]:
 def _ports(ports: Sequence[Value], path: Path) -> Iterator[Cause]:
     names = set()
     for i, port in enumerate(ports):
-        here = (*path, i)
+        port_path = (*path, i)
         name = port.get("name", "")
         if name:
             bad = port_name(name)
-            yield from complaints((*here, "name"), name, bad)
+            yield from complaints((*port_path, "name"), name, bad)
             if not bad and name in names:
-                yield duplicate((*here, "name"), name)
+                yield duplicate((*port_path, "name"), name)
             elif not bad:
                 names.add(name)
         number = port.get("containerPort", 0)
         if not number:
-            yield required((*here, "containerPort"))
-        yield from complaints((*here, "containerPort"), number, port_number(number) if number else ())
+            yield required((*port_path, "containerPort"))
+        yield from complaints((*port_path, "containerPort"), number, port_number(number) if number else ())
         host = port.get("hostPort", 0)
         for detail in port_number(host) if host else ():
-            yield invalid((*here, "hostPort"), host, detail)
+            yield invalid((*port_path, "hostPort"), host, detail)
         protocol = port.get("protocol") or "TCP"
-        yield from one_of((*here, "protocol"), protocol, _PROTOCOLS)
+        yield from one_of((*port_path, "protocol"), protocol, _PROTOCOLS)
 
 
 def _host_port_conflicts(entries: Sequence[Value], path: Path) -> Iterator[Cause]:
@@ -239,12 +243,12 @@ def _restart_policy(entry: Value, path: Path) -> Iterator[Cause]:
     if len(rules) > 20:
         yield too_many((*path, "restartPolicyRules"), len(rules), 20)
     for i, rule in enumerate(rules):
-        here = (*path, "restartPolicyRules", i)
-        yield from one_of((*here, "action"), rule.get("action", ""), _ACTIONS)
+        rule_path = (*path, "restartPolicyRules", i)
+        yield from one_of((*rule_path, "action"), rule.get("action", ""), _ACTIONS)
         if "exitCodes" not in rule:
-            yield required((*here, "exitCodes"), "must be specified")
+            yield required((*rule_path, "exitCodes"), "must be specified")
             continue
-        codes, at = rule["exitCodes"], (*here, "exitCodes")
+        codes, at = rule["exitCodes"], (*rule_path, "exitCodes")
         yield from one_of((*at, "operator"), codes.get("operator", ""), ("In", "NotIn"))
         if len(codes.get("values", ())) > 255:
             yield too_many((*at, "values"), len(codes["values"]), 255)
@@ -269,23 +273,23 @@ def mounts(container: Value, volumes: Mapping[str, Value], path: Path) -> Iterat
     block = {device.get("name", ""): device.get("devicePath", "") for device in container.get("volumeDevices", ())}
     points = set()
     for i, mount in enumerate(container["volumeMounts"]):
-        here = (*path, i)
+        entry_path = (*path, i)
         name, point = mount.get("name", ""), mount.get("mountPath", "")
         if not name:
-            yield required((*here, "name"))
+            yield required((*entry_path, "name"))
         if name not in volumes:
-            yield not_found((*here, "name"), name)
+            yield not_found((*entry_path, "name"), name)
         if not point:
-            yield required((*here, "mountPath"))
+            yield required((*entry_path, "mountPath"))
         if point in points:
-            yield invalid((*here, "mountPath"), point, "must be unique")
+            yield invalid((*entry_path, "mountPath"), point, "must be unique")
         points.add(point)
         if name in block:
-            yield invalid((*here, "name"), name, "must not already exist in volumeDevices")
+            yield invalid((*entry_path, "name"), name, "must not already exist in volumeDevices")
         if point in block.values():
-            yield invalid((*here, "mountPath"), point, "must not already exist as a path in volumeDevices")
+            yield invalid((*entry_path, "mountPath"), point, "must not already exist as a path in volumeDevices")
         if not _OPTIONS.isdisjoint(mount):
-            yield from _mount_options(mount, container, here)
+            yield from _mount_options(mount, container, entry_path)
 
 
 def _mount_options(mount: Value, container: Value, path: Path) -> Iterator[Cause]:
@@ -326,28 +330,28 @@ def devices(container: Value, volumes: Mapping[str, Value], path: Path) -> Itera
     names: set[str] = set()
     points: set[str] = set()
     for i, device in enumerate(container["volumeDevices"]):
-        here = (*path, i)
+        entry_path = (*path, i)
         name, point = device.get("name", ""), device.get("devicePath", "")
         if not name:
-            yield required((*here, "name"))
+            yield required((*entry_path, "name"))
         if name in names:
-            yield invalid((*here, "name"), name, "must be unique")
+            yield invalid((*entry_path, "name"), name, "must be unique")
         if name not in volumes:
-            yield not_found((*here, "name"), name)
+            yield not_found((*entry_path, "name"), name)
         elif "persistentVolumeClaim" not in volumes[name] and "ephemeral" not in volumes[name]:
             detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            yield invalid((*here, "name"), name, detail)
+            yield invalid((*entry_path, "name"), name, detail)
         if not point:
-            yield required((*here, "devicePath"))
+            yield required((*entry_path, "devicePath"))
         if point in points:
-            yield invalid((*here, "devicePath"), point, "must be unique")
+            yield invalid((*entry_path, "devicePath"), point, "must be unique")
         if ".." in point.split("/"):
-            yield invalid((*here, "devicePath"), point, "can not contain backsteps ('..')")
+            yield invalid((*entry_path, "devicePath"), point, "can not contain backsteps ('..')")
         else:
             points.add(point)
         if name in mounted:
-            yield invalid((*here, "name"), name, "must not already exist in volumeMounts")
+            yield invalid((*entry_path, "name"), name, "must not already exist in volumeMounts")
         if point in mounted.values():
-            yield invalid((*here, "devicePath"), point, "must not already exist as a path in volumeMounts")
+            yield invalid((*entry_path, "devicePath"), point, "must not already exist as a path in volumeMounts")
         if name:
             names.add(name)

@@ -60,11 +60,11 @@ def template_meta(value: Value, path: Path) -> Iterator[Cause]:
     meta = value.get("metadata")
     if not meta:
         return
-    here = (*path, "metadata")
+    meta_path = (*path, "metadata")
     if "labels" in meta and not are_sound(meta["labels"]):
-        yield from label_map(meta["labels"], (*here, "labels"), field=f"{field_of(path)}.labels")
+        yield from label_map(meta["labels"], (*meta_path, "labels"), field=f"{field_of(path)}.labels")
     if "annotations" in meta:
-        at, named_field = (*here, "annotations"), f"{field_of(path)}.annotations"
+        at, named_field = (*meta_path, "annotations"), f"{field_of(path)}.annotations"
         yield from annotation_map(meta["annotations"], at, field=named_field)
         yield from _annotations(meta["annotations"], value.get("spec", {}), at, named_field)
 
@@ -87,9 +87,11 @@ def _with_requests(spec: Value) -> Value:
             changed[group] = [_with_own_requests(container) for container in spec[group]]
     resources = spec.get("resources", {})
     if resources.get("limits"):
-        total = {name: str(found) for name, found in aggregate(changed, "requests").items() if allows_overcommit(name)}
+        total = {
+            name: str(amount) for name, amount in aggregate(changed, "requests").items() if allows_overcommit(name)
+        }
         given = total | resources["limits"] | total | resources.get("requests", {})
-        known = {name: found for name, found in given.items() if name in ("cpu", "memory") or is_huge_page(name)}
+        known = {name: amount for name, amount in given.items() if name in ("cpu", "memory") or is_huge_page(name)}
         changed["resources"] = resources | {"requests": known | resources.get("requests", {})}
     return changed
 
@@ -153,7 +155,7 @@ def _seccomp(profile: str, path: Path, field: str) -> Iterator[Cause]:
 
 def _app_armor(container: str, profile: str, spec: Value, path: Path, field: str) -> Iterator[Cause]:
     groups = (*_GROUPS, "ephemeralContainers")
-    if not any(one.get("name", "") == container for group in groups for one in spec.get(group, ())):
+    if not any(owner.get("name", "") == container for group in groups for owner in spec.get(group, ())):
         yield invalid(path, container, "container not found", field=field)
     if profile not in ("", "runtime/default", "unconfined") and not profile.startswith("localhost/"):
         yield invalid(path, profile, f'invalid AppArmor profile name: "{profile}"', field=field)

@@ -122,14 +122,14 @@ def _all_containers(spec: Value, sound: dict[str, Value], path: Path) -> Iterato
 def _resource_claims(claims: Sequence[Value], path: Path) -> Iterator[Cause]:
     names = set()
     for i, claim in enumerate(claims):
-        here = (*path, i)
+        claim_path = (*path, i)
         name = claim.get("name", "")
         if not name:
-            yield required((*here, "name"))
+            yield required((*claim_path, "name"))
         elif name in names:
-            yield duplicate((*here, "name"), name)
+            yield duplicate((*claim_path, "name"), name)
         else:
-            yield from complaints((*here, "name"), name, dns_label(name))
+            yield from complaints((*claim_path, "name"), name, dns_label(name))
             names.add(name)
         given = [part for part in ("resourceClaimName", "resourceClaimTemplateName") if part in claim]
         shown = {
@@ -139,11 +139,11 @@ def _resource_claims(claims: Sequence[Value], path: Path) -> Iterator[Cause]:
         }
         if len(given) == 2:
             detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            yield invalid(here, shown, detail)
+            yield invalid(claim_path, shown, detail)
         if not given:
-            yield invalid(here, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            yield invalid(claim_path, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
         for part in given:
-            yield from complaints((*here, part), claim[part], dns_subdomain(claim[part]))
+            yield from complaints((*claim_path, part), claim[part], dns_subdomain(claim[part]))
 
 
 def _host_network_ports(spec: Value, path: Path, *, is_pod: bool) -> Iterator[Cause]:
@@ -165,34 +165,34 @@ def _choices(spec: Value, path: Path) -> Iterator[Cause]:
 
 
 def _dns(spec: Value, path: Path) -> Iterator[Cause]:
-    config, here = spec.get("dnsConfig"), (*path, "dnsConfig")
+    config, config_path = spec.get("dnsConfig"), (*path, "dnsConfig")
     if spec.get("dnsPolicy") == "None":
         if config is None:
-            yield required(here, "must provide `dnsConfig` when `dnsPolicy` is None")
+            yield required(config_path, "must provide `dnsConfig` when `dnsPolicy` is None")
             return
         if not config.get("nameservers"):
-            at = (*here, "nameservers")
+            at = (*config_path, "nameservers")
             yield required(at, "must provide at least one DNS nameserver when `dnsPolicy` is None")
             return
     if config is None:
         return
     servers, searches = config.get("nameservers", ()), config.get("searches", ())
     if len(servers) > 3:
-        yield invalid((*here, "nameservers"), list(servers), "must not have more than 3 nameservers")
+        yield invalid((*config_path, "nameservers"), list(servers), "must not have more than 3 nameservers")
     for i, server in enumerate(servers):
-        yield from ip_address(server, (*here, "nameservers", i))
+        yield from ip_address(server, (*config_path, "nameservers", i))
     if len(searches) > 32:
-        yield invalid((*here, "searches"), list(searches), "must not have more than 32 search paths")
+        yield invalid((*config_path, "searches"), list(searches), "must not have more than 32 search paths")
     if len(" ".join(searches)) > 2048:
         detail = "must not have more than 2048 characters (including spaces) in the search list"
-        yield invalid((*here, "searches"), list(searches), detail)
+        yield invalid((*config_path, "searches"), list(searches), detail)
     for i, search in enumerate(searches):
         bare = search.removesuffix(".")
         for detail in dns_subdomain_with_underscore(bare) if search != "." else ():
-            yield invalid((*here, "searches", i), bare, detail)
+            yield invalid((*config_path, "searches", i), bare, detail)
     for i, option in enumerate(config.get("options", ())):
         if not option.get("name"):
-            yield required((*here, "options", i), "must not be empty")
+            yield required((*config_path, "options", i), "must not be empty")
 
 
 _NAMES = frozenset(
@@ -228,10 +228,10 @@ def _names(spec: Value, path: Path) -> Iterator[Cause]:
     if "tolerations" in spec:
         yield from tolerations(spec["tolerations"], (*path, "tolerations"))
     for i, alias in enumerate(spec.get("hostAliases", ())):
-        here = (*path, "hostAliases", i)
-        yield from ip_address(alias.get("ip", ""), (*here, "ip"))
+        alias_path = (*path, "hostAliases", i)
+        yield from ip_address(alias.get("ip", ""), (*alias_path, "ip"))
         for j, name in enumerate(alias.get("hostnames", ())):
-            yield from complaints((*here, "hostnames", j), name, dns_subdomain(name))
+            yield from complaints((*alias_path, "hostnames", j), name, dns_subdomain(name))
     for detail in dns_subdomain(spec["priorityClassName"]) if spec.get("priorityClassName") else ():
         yield invalid((*path, "priorityClassName"), spec["priorityClassName"], detail)
     for detail in dns_subdomain(spec["runtimeClassName"]) if "runtimeClassName" in spec else ():
@@ -259,16 +259,16 @@ def _file_key_volumes(spec: Value, path: Path) -> Iterator[Cause]:
         for i, container in enumerate(spec.get(group, ())):
             for j, variable in enumerate(container.get("env", ())):
                 if "valueFrom" in variable and "fileKeyRef" in variable["valueFrom"]:
-                    here = (*path, group, i, "env", j, "valueFrom", "fileKeyRef", "volumeName")
-                    yield from _file_key_volume(variable["valueFrom"]["fileKeyRef"], spec, here)
+                    reference_path = (*path, group, i, "env", j, "valueFrom", "fileKeyRef", "volumeName")
+                    yield from _file_key_volume(variable["valueFrom"]["fileKeyRef"], spec, reference_path)
 
 
 def _file_key_volume(reference: Value, spec: Value, path: Path) -> Iterator[Cause]:
     name = reference.get("volumeName", "")
-    found = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
-    if not found:
+    referenced = [volume for volume in spec.get("volumes", ()) if volume.get("name", "") == name]
+    if not referenced:
         yield not_found(path, name)
-    elif "emptyDir" not in found[-1] and len(found[-1]) > 1:
+    elif "emptyDir" not in referenced[-1] and len(referenced[-1]) > 1:
         yield invalid(path, name, "referenced volume must be of type emptyDir")
 
 

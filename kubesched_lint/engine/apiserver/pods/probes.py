@@ -46,16 +46,16 @@ def probes(container: Value, grace: int, path: Path) -> Iterator[Cause]:
     for kind in ("livenessProbe", "readinessProbe", "startupProbe"):
         if kind not in container:
             continue
-        probe, here = container[kind], (*path, kind)
+        probe, probe_path = container[kind], (*path, kind)
         if not is_sound(_probe, probe, grace):
-            yield from _probe(probe, grace, here)
+            yield from _probe(probe, grace, probe_path)
         threshold = probe.get("successThreshold") or 1
         if kind == "readinessProbe":
             if "terminationGracePeriodSeconds" in probe:
-                at, seconds = (*here, "terminationGracePeriodSeconds"), probe["terminationGracePeriodSeconds"]
+                at, seconds = (*probe_path, "terminationGracePeriodSeconds"), probe["terminationGracePeriodSeconds"]
                 yield invalid(at, seconds, "must not be set for readinessProbes")
         elif threshold != 1:
-            yield invalid((*here, "successThreshold"), threshold, "must be 1")
+            yield invalid((*probe_path, "successThreshold"), threshold, "must be 1")
 
 
 def _probe(probe: Value, grace: int, path: Path) -> Iterator[Cause]:
@@ -89,11 +89,11 @@ def _stop_signal(signal: str, system: str, path: Path) -> Iterator[Cause]:
 
 
 def _handler(value: Value, grace: int, path: Path) -> Iterator[Cause]:
-    found = [kind for kind in _HANDLERS if kind in value]
-    if not found:
+    handlers = [kind for kind in _HANDLERS if kind in value]
+    if not handlers:
         yield required(path, "must specify a handler type")
         return
-    first, *others = found
+    first, *others = handlers
     yield from _action(first, value[first], grace, (*path, first))
     for other in others:
         yield forbidden((*path, other), "may not specify more than 1 handler type")

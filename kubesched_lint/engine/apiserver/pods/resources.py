@@ -105,11 +105,11 @@ def pod_resource_name(name: str, path: Path) -> Iterator[Cause]:
 
 def amount(name: str, value: object, path: Path) -> Iterator[Cause]:
     """Yield the causes of ``ValidateResourceQuantityValue``: not negative, and whole if the resource is a count."""
-    found = in_resource_list(value)
-    if found.nanos < 0:
-        yield invalid(path, str(found), NEGATIVE)
-    if not found.is_whole and (name in _OBJECTS or is_extended(name)):
-        yield invalid(path, str(found), "must be an integer")
+    parsed = in_resource_list(value)
+    if parsed.nanos < 0:
+        yield invalid(path, str(parsed), NEGATIVE)
+    if not parsed.is_whole and (name in _OBJECTS or is_extended(name)):
+        yield invalid(path, str(parsed), "must be an integer")
 
 
 def requirements(
@@ -177,25 +177,25 @@ def _is_whole_pages(name: str, quantity: Quantity) -> bool:
 def _claims(entries: Sequence[Value], claims: Collection[str], path: Path) -> Iterator[Cause]:
     seen: set[str] = set()
     for i, entry in enumerate(entries):
-        here = (*path, i)
+        claim_path = (*path, i)
         name, request = entry.get("name", ""), entry.get("request", "")
         if not name:
-            yield required(here)
+            yield required(claim_path)
         elif name in seen:
-            yield duplicate(here, name)
+            yield duplicate(claim_path, name)
         else:
             if request:
-                yield from complaints((*here, "request"), request, dns_label(request))
+                yield from complaints((*claim_path, "request"), request, dns_label(request))
             key = f"{name}/{request}" if request else name
             if key in seen:
-                yield duplicate(here, key)
+                yield duplicate(claim_path, key)
             elif not request:
                 for _ in (other for other in seen if other.partition("/")[0] == name):
-                    yield duplicate(here, name)
+                    yield duplicate(claim_path, name)
             seen.add(key)
         if name and name not in claims:
             known = f": {', '.join(sorted(claims))}" if claims else " which is empty"
-            yield not_found(here, name, f"must be one of the names in pod.spec.resourceClaims{known}")
+            yield not_found(claim_path, name, f"must be one of the names in pod.spec.resourceClaims{known}")
 
 
 # --- Resources of a whole pod, and their relation to the resources of its containers ----------------------------------
@@ -204,14 +204,14 @@ Amounts = dict[str, Quantity]
 
 
 def pod_resources(spec: Value, path: Path) -> Iterator[Cause]:
-    resources, here = spec["resources"], (*path, "resources")
+    resources, resources_path = spec["resources"], (*path, "resources")
     if spec.get("os", {}).get("name") == "windows":
-        yield forbidden(here, "may not be set for a windows pod")
+        yield forbidden(resources_path, "may not be set for a windows pod")
         return
     if "claims" in resources:
-        yield forbidden((*here, "claims"), "claims may not be set for Resources at pod-level")
-    yield from requirements(resources, here, name_check=pod_resource_name)
-    yield from _consistent(spec, resources, here)
+        yield forbidden((*resources_path, "claims"), "claims may not be set for Resources at pod-level")
+    yield from requirements(resources, resources_path, name_check=pod_resource_name)
+    yield from _consistent(spec, resources, resources_path)
 
 
 def _consistent(spec: Value, resources: Value, path: Path) -> Iterator[Cause]:
@@ -255,16 +255,16 @@ def _of(container: Value, kind: str) -> Amounts:
     return {name: in_resource_list(value) for name, value in written.items()}
 
 
-def _sum(one: Amounts, other: Amounts) -> Amounts:
-    total = dict(one)
+def _sum(amounts: Amounts, other: Amounts) -> Amounts:
+    total = dict(amounts)
     for name, amount in other.items():
         known = total.get(name)
         total[name] = amount if known is None else Quantity(known.nanos + amount.nanos, known.form)
     return total
 
 
-def _greater(one: Amounts, other: Amounts) -> Amounts:
-    most = dict(one)
+def _greater(amounts: Amounts, other: Amounts) -> Amounts:
+    most = dict(amounts)
     for name, amount in other.items():
         if name not in most or amount.nanos > most[name].nanos:
             most[name] = amount

@@ -91,13 +91,13 @@ def _choice(value: Value, name: str, allowed: Sequence[str], path: Path) -> Iter
 def _seccomp(value: Value, path: Path) -> Iterator[Cause]:
     if "seccompProfile" not in value:
         return
-    profile, here = value["seccompProfile"], (*path, "seccompProfile")
+    profile, profile_path = value["seccompProfile"], (*path, "seccompProfile")
     kind = profile.get("type", "")
     if not kind:
-        yield required((*here, "type"), "type is required when seccompProfile is set")
+        yield required((*profile_path, "type"), "type is required when seccompProfile is set")
     elif kind not in _SECCOMP:
-        yield not_supported((*here, "type"), named(kind), _SECCOMP)
-    at = (*here, "localhostProfile")
+        yield not_supported((*profile_path, "type"), named(kind), _SECCOMP)
+    at = (*profile_path, "localhostProfile")
     if kind != "Localhost":
         if "localhostProfile" in profile:
             shown = {"Type": kind, "LocalhostProfile": profile["localhostProfile"]}

@@ -65,39 +65,39 @@ def host_users(spec: Value, path: Path) -> Iterator[Cause]:
         if spec.get(name):
             field = f"{field_of(path)}.H{name[1:]}"
             yield forbidden((*path, name), "when `hostUsers` is false", field=field)
-    for container, here in _each_container(spec, path):
+    for container, container_path in _each_container(spec, path):
         if container.get("volumeDevices"):
-            yield forbidden((*here, "volumeDevices"), "when `hostUsers` is false")
+            yield forbidden((*container_path, "volumeDevices"), "when `hostUsers` is false")
 
 
 def hostname_override(spec: Value, path: Path) -> Iterator[Cause]:
     if "hostnameOverride" not in spec:
         return
-    name, here = spec["hostnameOverride"], (*path, "hostnameOverride")
+    name, override_path = spec["hostnameOverride"], (*path, "hostnameOverride")
     for rival in ("setHostnameAsFQDN", "hostNetwork"):
         if spec.get(rival):
-            yield forbidden(here, f"may not be specified when {rival} is true")
+            yield forbidden(override_path, f"may not be specified when {rival} is true")
     if len(name) > 64:
-        yield too_long(here, 64)
-    yield from complaints(here, name, dns_subdomain(name))
+        yield too_long(override_path, 64)
+    yield from complaints(override_path, name, dns_subdomain(name))
 
 
 def operating_system(spec: Value, path: Path) -> Iterator[Cause]:
-    name, here = spec["os"].get("name", ""), (*path, "os")
+    name, os_path = spec["os"].get("name", ""), (*path, "os")
     if not name:
-        yield required((*here, "name"))
+        yield required((*os_path, "name"))
     elif name == "linux":
         yield from _linux(spec, path)
     elif name == "windows":
         yield from _windows(spec, path)
     else:
-        yield not_supported((*here, "name"), named(name), ("linux", "windows"), field=field_of(here))
+        yield not_supported((*os_path, "name"), named(name), ("linux", "windows"), field=field_of(os_path))
 
 
 def _linux(spec: Value, path: Path) -> Iterator[Cause]:
-    for holder, here in ((spec, path), *_each_container(spec, path)):
+    for holder, holder_path in ((spec, path), *_each_container(spec, path)):
         if "windowsOptions" in holder.get("securityContext", ()):
-            at = (*here, "securityContext", "windowsOptions")
+            at = (*holder_path, "securityContext", "windowsOptions")
             yield forbidden(at, "windows options cannot be set for a linux pod")
 
 
@@ -112,7 +112,7 @@ def _windows(spec: Value, path: Path) -> Iterator[Cause]:
     for name in _POD_SECURITY:
         if name in context and (name != "sysctls" or context[name]):
             yield forbidden((*path, "securityContext", name), _NOT_ON_WINDOWS)
-    for container, here in _each_container(spec, path):
+    for container, container_path in _each_container(spec, path):
         for name in _CONTAINER_SECURITY:
             if name in container.get("securityContext", ()):
-                yield forbidden((*here, "securityContext", name), _NOT_ON_WINDOWS)
+                yield forbidden((*container_path, "securityContext", name), _NOT_ON_WINDOWS)

@@ -72,18 +72,18 @@ def volumes(entries: Sequence[Value], pod_name: str, sound: dict[str, Value], pa
     """
     created = {f"{pod_name}-{entry.get('name', '')}" for entry in entries if pod_name and "ephemeral" in entry}
     for i, entry in enumerate(entries):
-        here = (*path, i)
+        volume_path = (*path, i)
         name = entry.get("name", "")
-        bad = tuple(_volume(entry, name, pod_name, here))
+        bad = tuple(_volume(entry, name, pod_name, volume_path))
         if name in sound:
-            bad = (*bad, duplicate((*here, "name"), name))
+            bad = (*bad, duplicate((*volume_path, "name"), name))
         if not bad:
             sound[name] = entry
         yield from bad
         claim = entry.get("persistentVolumeClaim", {}).get("claimName", "")
         if claim in created:
             detail = "must not reference a PVC that gets created for an ephemeral volume"
-            yield invalid((*here, "persistentVolumeClaim", "claimName"), claim, detail)
+            yield invalid((*volume_path, "persistentVolumeClaim", "claimName"), claim, detail)
 
 
 def _volume(entry: Value, name: str, pod_name: str, path: Path) -> Iterator[Cause]:
@@ -102,39 +102,39 @@ def _volume(entry: Value, name: str, pod_name: str, path: Path) -> Iterator[Caus
 
 
 def _source(kind: str, source: Value, name: str, pod_name: str, path: Path) -> Iterator[Cause]:
-    here = (*path, kind)
+    source_path = (*path, kind)
     match kind:
         case "emptyDir":
             if "sizeLimit" in source and quantity(source["sizeLimit"]).nanos < 0:
-                yield forbidden((*here, "sizeLimit"), "SizeLimit field must be a valid resource quantity")
+                yield forbidden((*source_path, "sizeLimit"), "SizeLimit field must be a valid resource quantity")
         case "downwardAPI":
-            yield from mode(source, "defaultMode", here)
+            yield from mode(source, "defaultMode", source_path)
             for i, file in enumerate(source.get("items", ())):
-                yield from _downward_file(file, (*here, "items", i), field_of(here))
+                yield from _downward_file(file, (*source_path, "items", i), field_of(source_path))
         case "projected":
-            yield from mode(source, "defaultMode", here)
-            yield from _projections(source.get("sources", ()), here)
+            yield from mode(source, "defaultMode", source_path)
+            yield from _projections(source.get("sources", ()), source_path)
         case "ephemeral":
             yield from _ephemeral(source, name, pod_name, path)
         case "image":
             if pod_name and not source.get("reference"):
-                yield required((*here, "reference"))
-            yield from known_source(kind, source, here, name)
+                yield required((*source_path, "reference"))
+            yield from known_source(kind, source, source_path, name)
         case _:
-            yield from known_source(kind, source, here, name)
+            yield from known_source(kind, source, source_path, name)
             if kind == "iscsi" and "initiatorName" in source and len(f"{name}:{source.get('targetPortal', '')}") > 64:
                 total = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters"
                 yield invalid((*path, "name"), name, f"{total} if iscsi.initiatorName is specified.")
 
 
 def _ephemeral(source: Value, name: str, pod_name: str, path: Path) -> Iterator[Cause]:
-    here: Path = (*path, "ephemeral", "volumeClaimTemplate")
+    template_path: Path = (*path, "ephemeral", "volumeClaimTemplate")
     if "volumeClaimTemplate" not in source:
-        yield required(here)
+        yield required(template_path)
     else:
         template = source["volumeClaimTemplate"]
-        yield from template_meta(template.get("metadata", {}), (*here, "metadata"))
-        yield from claim_spec(template.get("spec", {}), (*here, "spec"))
+        yield from template_meta(template.get("metadata", {}), (*template_path, "metadata"))
+        yield from claim_spec(template.get("spec", {}), (*template_path, "spec"))
     if pod_name and name:
         claim = f"{pod_name}-{name}"
         for detail in dns_subdomain(claim):
@@ -169,19 +169,19 @@ def _moved(cause: Cause, path: Path, field: str) -> Cause:
 def _projections(projections: Sequence[Value], path: Path) -> Iterator[Cause]:
     taken: set[str] = set()
     for i, projection in enumerate(projections):
-        here = (*path, "sources", i)
+        projection_path = (*path, "sources", i)
         for kind in ("secret", "configMap"):
             if kind in projection:
-                yield from _projected_keys(projection[kind], taken, (*here, kind), path)
+                yield from _projected_keys(projection[kind], taken, (*projection_path, kind), path)
         if "downwardAPI" in projection:
             for j, file in enumerate(projection["downwardAPI"].get("items", ())):
-                at = (*here, "downwardAPI", "items", j)
-                yield from _downward_file(file, at, field_of((*here, "downwardAPI")))
+                at = (*projection_path, "downwardAPI", "items", j)
+                yield from _downward_file(file, at, field_of((*projection_path, "downwardAPI")))
                 yield from _unique_path(file.get("path", ""), file.get("path", ""), taken, at, path)
         if "serviceAccountToken" in projection:
-            yield from _token(projection["serviceAccountToken"], (*here, "serviceAccountToken"), path)
+            yield from _token(projection["serviceAccountToken"], (*projection_path, "serviceAccountToken"), path)
         if len(projection) > 1:
-            yield forbidden(here, "may not specify more than 1 volume type per source")
+            yield forbidden(projection_path, "may not specify more than 1 volume type per source")
 
 
 def _projected_keys(source: Value, taken: set[str], path: Path, volume: Path) -> Iterator[Cause]:

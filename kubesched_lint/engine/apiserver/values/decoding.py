@@ -228,9 +228,9 @@ def _struct(value: dict[Any, Any], type_name: str, path: Path, stack: tuple[str,
                 Cause(at, "", f"unknown field {quoted(at)}", (*path, key), _nearest_field(name, known, value))
             )
             continue
-        found = _decode(item, code, (*path, key), (*stack, name), owner, state)
-        if found is not None:
-            decoded[name] = found
+        field_value = _decode(item, code, (*path, key), (*stack, name), owner, state)
+        if field_value is not None:
+            decoded[name] = field_value
     return decoded
 
 
@@ -240,8 +240,8 @@ def _map(
     inner = code[1:].partition(":")[0]
     decoded = {}
     for key, item in value.items():
-        found = _decode(item, inner, (*path, MapKey(key) if isinstance(key, str) else key), stack, owner, state)
-        decoded[key if isinstance(key, str) else literal(key)] = _zero(inner) if found is None else found
+        entry = _decode(item, inner, (*path, MapKey(key) if isinstance(key, str) else key), stack, owner, state)
+        decoded[key if isinstance(key, str) else literal(key)] = _zero(inner) if entry is None else entry
     return decoded
 
 
@@ -275,10 +275,10 @@ def _self_decoding(value: object, code: str, path: Path, stack: tuple[str, ...],
     raise _AbortError(Cause(".".join(stack), "", context.format(_json_type(value), "int32"), path))
 
 
-def _note(found: str, code: str, path: Path, stack: tuple[str, ...], owner: str, state: _State) -> None:
+def _note(shown: str, code: str, path: Path, stack: tuple[str, ...], owner: str, state: _State) -> None:
     if state.wrong_type is None:
         at = ".".join(stack)
-        message = f"json: cannot unmarshal {found} into Go struct field {owner}.{at} of type {go_type(code)}"
+        message = f"json: cannot unmarshal {shown} into Go struct field {owner}.{at} of type {go_type(code)}"
         state.wrong_type = Cause(at, "", message, path)
 
 

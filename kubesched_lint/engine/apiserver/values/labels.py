@@ -94,11 +94,11 @@ class UnusableSelectorError(ValueError):
 
 def _selector_of(selector: Value) -> Selector:
     """Return ``metav1.LabelSelectorAsSelector(selector)``. Raises UnusableSelectorError."""
-    found = []
+    requirements = []
     for key, value in selector.get("matchLabels", {}).items():
         if label_key(key) or label_value(value):
             raise UnusableSelectorError
-        found.append(Requirement(key, "In", (value,)))
+        requirements.append(Requirement(key, "In", (value,)))
     for requirement in selector.get("matchExpressions", ()):
         key, values = requirement.get("key", ""), tuple(requirement.get("values", ()))
         operator = requirement.get("operator", "")
@@ -107,8 +107,8 @@ def _selector_of(selector: Value) -> Selector:
             raise UnusableSelectorError
         if bool(values) != wants_values or label_key(key) or any(map(label_value, values)):
             raise UnusableSelectorError
-        found.append(Requirement(key, operator, values))
-    return Selector(tuple(found))
+        requirements.append(Requirement(key, operator, values))
+    return Selector(tuple(requirements))
 
 
 def selects(selector: Value | None, labels: Mapping[str, str]) -> bool:
@@ -131,8 +131,8 @@ def selector_value(selector: Value) -> Value:
         written["matchLabels"] = dict(sorted(selector["matchLabels"].items()))
     if selector.get("matchExpressions"):
         written["matchExpressions"] = [
-            {"key": one.get("key", ""), "operator": one.get("operator", "")}
-            | ({"values": one["values"]} if one.get("values") else {})
-            for one in selector["matchExpressions"]
+            {"key": requirement.get("key", ""), "operator": requirement.get("operator", "")}
+            | ({"values": requirement["values"]} if requirement.get("values") else {})
+            for requirement in selector["matchExpressions"]
         ]
     return written

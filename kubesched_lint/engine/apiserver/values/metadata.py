@@ -56,13 +56,13 @@ def _owner_references(owners: Sequence[Value]) -> Iterator[Cause]:
             if not owner.get(part):
                 yield invalid((*at, part), "", "must not be empty", field=f"{field}.{part}")
         if owner.get("controller"):
-            this = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            reference = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
-                found = f'Found "true" in references for {controller} and {this}'
-                detail = f"Only one reference can have Controller set to true. {found}"
+                detected = f'Found "true" in references for {controller} and {reference}'
+                detail = f"Only one reference can have Controller set to true. {detected}"
                 yield invalid(at, list(owners), detail, field=field)
             else:
-                controller = this
+                controller = reference
 
 
 def _finalizers(finalizers: Sequence[str]) -> Iterator[Cause]:

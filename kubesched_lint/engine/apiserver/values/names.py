@@ -93,42 +93,42 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
 
 @lru_cache(maxsize=_NEAR)
 def dns_label(name: str, unit: str = "characters") -> Complaints:
-    found = []
+    complaints = []
     if size(name) > 63:
-        found.append(f"must be no more than 63 {unit}")
+        complaints.append(f"must be no more than 63 {unit}")
     is_subdomain = _is_subdomain(name)
     if not is_subdomain or "." in name:
         text = "must not contain dots" if is_subdomain else regex_error(_LABEL_TEXT, _LABEL, "my-name", "123-abc")
-        found.append(text)
-    return tuple(found)
+        complaints.append(text)
+    return tuple(complaints)
 
 
 @lru_cache(maxsize=_NEAR)
 def dns_subdomain(name: str, unit: str = "characters") -> Complaints:
-    found = []
+    complaints = []
     if size(name) > 253:
-        found.append(f"must be no more than 253 {unit}")
+        complaints.append(f"must be no more than 253 {unit}")
     if not _is_subdomain(name):
-        found.append(regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
-    return tuple(found)
+        complaints.append(regex_error(_SUBDOMAIN_TEXT, _SUBDOMAIN, "example.com"))
+    return tuple(complaints)
 
 
 def dns_subdomain_with_underscore(name: str) -> Complaints:
-    found = []
+    complaints = []
     if size(name) > 253:
-        found.append("must be no more than 253 characters")
+        complaints.append("must be no more than 253 characters")
     if not re.fullmatch(_SUBDOMAIN_UNDERSCORE, name):
-        found.append(regex_error(_UNDERSCORE_TEXT, _SUBDOMAIN_UNDERSCORE, "example.com"))
-    return tuple(found)
+        complaints.append(regex_error(_UNDERSCORE_TEXT, _SUBDOMAIN_UNDERSCORE, "example.com"))
+    return tuple(complaints)
 
 
 def dns1035_label(name: str) -> Complaints:
-    found = []
+    complaints = []
     if size(name) > 63:
-        found.append("must be no more than 63 characters")
+        complaints.append("must be no more than 63 characters")
     if not re.fullmatch(_DNS1035, name):
-        found.append(regex_error(_DNS1035_TEXT, _DNS1035, "my-name", "abc-123"))
-    return tuple(found)
+        complaints.append(regex_error(_DNS1035_TEXT, _DNS1035, "my-name", "abc-123"))
+    return tuple(complaints)
 
 
 @lru_cache(maxsize=4096)
@@ -138,19 +138,19 @@ def label_key(key: str) -> Complaints:
     if len(parts) > 2:
         optional = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
         return (f"a valid label key {_key_error()} {optional}",)
-    found = []
+    complaints = []
     if len(parts) == 2:
         if not parts[0]:
-            found.append("prefix part must be non-empty")
-        found += [f"prefix part {text}" for text in dns_subdomain(parts[0], "bytes") if parts[0]]
+            complaints.append("prefix part must be non-empty")
+        complaints += [f"prefix part {text}" for text in dns_subdomain(parts[0], "bytes") if parts[0]]
     name = parts[-1]
     if not name:
-        found.append("name part must be non-empty")
+        complaints.append("name part must be non-empty")
     elif size(name) > 63:
-        found.append("name part must be no more than 63 bytes")
+        complaints.append("name part must be no more than 63 bytes")
     if not _is_key(name):
-        found.append(f"name part {_key_error()}")
-    return tuple(found)
+        complaints.append(f"name part {_key_error()}")
+    return tuple(complaints)
 
 
 qualified_name = label_key
@@ -162,12 +162,12 @@ def _key_error() -> str:
 
 @lru_cache(maxsize=_NEAR)
 def label_value(value: str) -> Complaints:
-    found = []
+    complaints = []
     if size(value) > 63:
-        found.append("must be no more than 63 bytes")
+        complaints.append("must be no more than 63 bytes")
     if value and not _is_key(value):
-        found.append(regex_error(_VALUE_TEXT, _VALUE, "MyValue", "my_value", "12345"))
-    return tuple(found)
+        complaints.append(regex_error(_VALUE_TEXT, _VALUE, "MyValue", "my_value", "12345"))
+    return tuple(complaints)
 
 
 def prefix_of(rule: NameRule) -> NameRule:
@@ -188,18 +188,18 @@ def path_segment(name: str, prefix: bool = False) -> Complaints:
 
 @lru_cache(maxsize=1024)
 def port_name(name: str) -> Complaints:
-    found = []
+    complaints = []
     if size(name) > 15:
-        found.append("must be no more than 15 characters")
+        complaints.append("must be no more than 15 characters")
     if not re.fullmatch("[-a-z0-9]+", name):
-        found.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+        complaints.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
     if not re.search("[a-z]", name):
-        found.append("must contain at least one letter (a-z)")
+        complaints.append("must contain at least one letter (a-z)")
     if "--" in name:
-        found.append("must not contain consecutive hyphens")
+        complaints.append("must not contain consecutive hyphens")
     if name[:1] == "-" or name[-1:] == "-":
-        found.append("must not begin or end with a hyphen")
-    return tuple(found)
+        complaints.append("must not begin or end with a hyphen")
+    return tuple(complaints)
 
 
 def port_number(number: int) -> Complaints:
@@ -227,27 +227,27 @@ def http_header(name: str) -> Complaints:
 @lru_cache(maxsize=4096)
 def environment_name(name: str) -> Complaints:
     """Return the complaints of ``IsRelaxedEnvVarName``: the gate is locked on since 1.34."""
-    found = []
+    complaints = []
     if not name:
-        found.append("environment variable name must be non-empty")
+        complaints.append("environment variable name must be non-empty")
     if not (name.isascii() and name.isprintable()) or "=" in name:
-        found.append(_ENVIRONMENT_TEXT)
-    return tuple(found)
+        complaints.append(_ENVIRONMENT_TEXT)
+    return tuple(complaints)
 
 
 @lru_cache(maxsize=1024)
 def config_key(name: str) -> Complaints:
-    found = []
+    complaints = []
     if size(name) > 253:
-        found.append("must be no more than 253 characters")
+        complaints.append("must be no more than 253 characters")
     if not re.fullmatch(_CONFIG_KEY, name):
         text = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-        found.append(regex_error(text, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
+        complaints.append(regex_error(text, _CONFIG_KEY, "key.name", "KEY_NAME", "key-name"))
     if name in (".", ".."):
-        found.append(f"must not be '{name}'")
+        complaints.append(f"must not be '{name}'")
     elif name.startswith(".."):
-        found.append("must not start with '..'")
-    return tuple(found)
+        complaints.append("must not start with '..'")
+    return tuple(complaints)
 
 
 # --- IP addresses and CIDRs in fields that have always been parsed leniently: leading zeros are allowed ---------------

@@ -73,11 +73,11 @@ def quantity(value: object) -> Quantity:
 
 def in_resource_list(value: object) -> Quantity:
     """Return the same after defaulting, which rounds the entries of a ResourceList up to thousandths."""
-    found = quantity(value)
-    if found.nanos % 10**6 == 0:
-        return found
-    size = -(-abs(found.nanos) // 10**6) * 10**6
-    return Quantity(-size if found.nanos < 0 else size, found.form)
+    parsed = quantity(value)
+    if parsed.nanos % 10**6 == 0:
+        return parsed
+    size = -(-abs(parsed.nanos) // 10**6) * 10**6
+    return Quantity(-size if parsed.nanos < 0 else size, parsed.form)
 
 
 def literal(value: object) -> str:
@@ -107,10 +107,10 @@ def parse(text: str) -> Quantity:
     sign, fraction = "", ""
     number, suffix = digits_and_letters(text)
     if not number:
-        found = re.fullmatch(_FORM, text) if text else None
-        if found is None:
+        quantity_match = re.fullmatch(_FORM, text) if text else None
+        if quantity_match is None:
             raise NotAQuantityError(_WRONG_FORM)
-        sign, number, fraction, suffix = found.groups("")
+        sign, number, fraction, suffix = quantity_match.groups("")
     number, fraction = _bounded(number.lstrip("0") or "0", fraction)
     mantissa = int(number + fraction)
     binary = _BINARY.get(suffix)

@@ -28,10 +28,10 @@ def _selected(simulated: SimulatedSet) -> PodSelection:
 
 @once_per_set
 def _held(simulated: SimulatedSet) -> HeldTerms[int]:
-    found: HeldTerms[int] = HeldTerms()
+    held: HeldTerms[int] = HeldTerms()
     for place, (_, contender) in enumerate(contention_of(simulated).contenders):
-        found.add(place, contender.pod)
-    return found
+        held.add(place, contender.pod)
+    return held
 
 
 def repelling(member: SimulatedMember) -> Iterator[tuple[str, Competitor, int]]:
@@ -44,10 +44,10 @@ def repelling(member: SimulatedMember) -> Iterator[tuple[str, Competitor, int]]:
     if pod.node_name:
         return
     for term, holders in selecting_terms(_held(simulated), pod, simulated.cluster):
-        yield from ((term.topology_key, *found) for found in _groups_of_others(member, holders))
+        yield from ((term.topology_key, *group) for group in _groups_of_others(member, holders))
     for term in pod.required_anti_affinity:
         selected = _selected(simulated).of(term, pod.namespace)
-        yield from ((term.topology_key, *found) for found in _groups_of_others(member, selected))
+        yield from ((term.topology_key, *group) for group in _groups_of_others(member, selected))
 
 
 class _Groups(NamedTuple):
@@ -67,8 +67,8 @@ def _parted(simulated: SimulatedSet) -> ByIdentity[Sequence[int], _Groups]:
 
 def _groups(simulated: SimulatedSet, places: Sequence[int]) -> _Groups:
     known = _parted(simulated)
-    found = known.get(places)
-    if found is None:
+    parted = known.get(places)
+    if parted is None:
         groups: dict[tuple[int, NodeSet], tuple[Competitor, int]] = {}
         of: dict[int, list[tuple[int, NodeSet]]] = {}
         for i, contender in map(contention_of(simulated).contenders.__getitem__, places):
@@ -76,8 +76,8 @@ def _groups(simulated: SimulatedSet, places: Sequence[int]) -> _Groups:
             groups[kind] = contender, groups.get(kind, (contender, 0))[1] + 1
             if contender.pod is simulated.pods[i]:
                 of.setdefault(i, []).append(kind)
-        found = known[places] = _Groups(groups, of)
-    return found
+        parted = known[places] = _Groups(groups, of)
+    return parted
 
 
 def _groups_of_others(member: SimulatedMember, places: Sequence[int]) -> Iterator[tuple[Competitor, int]]:
@@ -115,8 +115,8 @@ def _others(member: SimulatedMember, places: Sequence[int]) -> Iterator[Competit
 def made_again(member: SimulatedMember, terms: Sequence[PodAffinityTerm]) -> Iterator[int]:
     """Yield the other workloads that all terms select and whose controller recreates pods."""
     simulated = member.set
-    found, short = simulated.selection.of_all(terms, member.pod.namespace), quota_short(simulated)
-    for i in found:
+    selected, short = simulated.selection.of_all(terms, member.pod.namespace), quota_short(simulated)
+    for i in selected:
         workload = simulated.workloads[i]
         kept = workload.kind in ("Deployment", "ReplicaSet", "StatefulSet") and not workload.suspended
         if i != member.number and kept and i not in short:

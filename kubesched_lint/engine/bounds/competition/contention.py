@@ -54,10 +54,10 @@ class Competition(Struct, frozen=True):
 
     def alike_of(self, number: int) -> Mapping[int, Sequence[Competitor]]:
         """Return place in ``alike`` of a group with pods of a workload → its contenders there."""
-        found: dict[int, list[Competitor]] = {}
+        contenders: dict[int, list[Competitor]] = {}
         for contender in self.of.get(number, ()):
-            found.setdefault(self.places[_contender_key(contender)], []).append(contender)
-        return found
+            contenders.setdefault(self.places[_contender_key(contender)], []).append(contender)
+        return contenders
 
 
 @once_per_set

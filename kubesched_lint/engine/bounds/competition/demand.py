@@ -24,7 +24,7 @@ class Demand:
     def __init__(self, simulated: SimulatedSet, among: NodeSet) -> None:
         contention = contention_of(simulated)
         self._simulated, self._among = simulated, among
-        self.kinds = [(kind, here) for kind, nodes in enumerate(contention.kinds) if (here := nodes & among)]
+        self.kinds = [(kind, common) for kind, nodes in enumerate(contention.kinds) if (common := nodes & among)]
         """(place in the contention, nodes of the kind)"""
         self._near = [(alike[0][1], len(alike)) for alike in contention.groups() if alike[0][1].nodes & among]
         self._times = sum(times for _, times in self._near)
@@ -39,7 +39,7 @@ class Demand:
         """Return the most nodes on which rivals can leave less than ``want``, the cheapest first."""
         if resource not in self._free:
             self._asked[resource] = self._sums(resource, self._near)
-            self._free[resource] = _Free(self._simulated, resource, [here for _, here in self.kinds])
+            self._free[resource] = _Free(self._simulated, resource, [nodes for _, nodes in self.kinds])
         both = self._asked[resource], self._sums(resource, _own(rivals))
         everywhere, choosing = map(sum, zip(*both, strict=True))
         return self._free[resource].bought(choosing, want - 1 + everywhere)
@@ -49,11 +49,11 @@ class Demand:
         everywhere = choosing = 0
         for r, times in contenders:
             each = times * taken(r.pod, resource)
-            here = (r.nodes & self._among).bit_count() if each else 0
+            reachable = (r.nodes & self._among).bit_count() if each else 0
             if r.everywhere:
-                everywhere += each * r.on_each if here else 0
+                everywhere += each * r.on_each if reachable else 0
             else:
-                choosing += each * min(r.count, r.on_each * here)
+                choosing += each * min(r.count, r.on_each * reachable)
         return everywhere, choosing
 
 
@@ -62,10 +62,10 @@ class _Free:
 
     def __init__(self, simulated: SimulatedSet, resource: str, kinds: Sequence[NodeSet]) -> None:
         free = simulated.cluster.ledger.free(resource)
-        found = sorted((free[lowest(here)], here.bit_count()) for here in kinds)
-        self._amounts = [amount for amount, _ in found]
-        self._nodes = [0, *accumulate(nodes for _, nodes in found)]
-        self._sums = [0, *accumulate(amount * nodes for amount, nodes in found)]
+        free_and_size = sorted((free[lowest(nodes)], nodes.bit_count()) for nodes in kinds)
+        self._amounts = [amount for amount, _ in free_and_size]
+        self._nodes = [0, *accumulate(nodes for _, nodes in free_and_size)]
+        self._sums = [0, *accumulate(amount * nodes for amount, nodes in free_and_size)]
 
     def bought(self, left: float, less: float) -> int:
         """Return how many nodes ``left`` fills, each with ``less`` than what is free on it."""
@@ -76,21 +76,21 @@ class _Free:
             return self._sums[place] - self._sums[free] - less * (self._nodes[place] - self._nodes[free])
 
         last = bisect_right(range(free, len(self._amounts) + 1), left, key=price) + free - 1
-        found = self._nodes[last]
+        bought = self._nodes[last]
         if last < len(self._amounts):
-            found += int((left - price(last)) // (self._amounts[last] - less))
-        return found
+            bought += int((left - price(last)) // (self._amounts[last] - less))
+        return bought
 
 
 def demand_of(simulated: SimulatedSet, among: NodeSet) -> Demand:
     """Return the demand for some nodes, which workloads that may use the same nodes share."""
     known = _known(simulated)
-    found = known.get(among)
-    if found is None:
+    demand = known.get(among)
+    if demand is None:
         if len(known) >= MOST_KEPT:
             known.clear()
-        found = known[among] = Demand(simulated, among)
-    return found
+        demand = known[among] = Demand(simulated, among)
+    return demand
 
 
 @once_per_set

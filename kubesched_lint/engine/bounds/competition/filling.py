@@ -97,20 +97,20 @@ class _Knapsack:
         self._free = any(cost <= 0 for cost in missing.values())
         self._tasks = []
         for resource, cost in missing.items():
-            here = [(i, f.amounts.get(resource, 0), f.on_each) for i, f in enumerate(fillers) if kind in f.reach]
-            here = [item for item in here if item[1]]
-            if here and not self._free:
-                unit = gcd(*(amount for _, amount, _ in here))
+            amounts = [(i, f.amounts.get(resource, 0), f.on_each) for i, f in enumerate(fillers) if kind in f.reach]
+            amounts = [item for item in amounts if item[1]]
+            if amounts and not self._free:
+                unit = gcd(*(amount for _, amount, _ in amounts))
                 unit = max(unit, ceil(cost / _UNITS))
-                items = [_Item(i, -(-amount // unit), most) for i, amount, most in here]
+                items = [_Item(i, -(-amount // unit), most) for i, amount, most in amounts]
                 self._tasks.append((ceil(cost / unit), items))
 
     def cheapest(self, prices: Sequence[float]) -> tuple[float, Pattern]:
         """Return (price, pattern); the price is infinite if the node cannot be filled."""
         if self._free:
             return 0.0, ()
-        found = (self._cover(target, items, prices) for target, items in self._tasks)
-        return min(found, key=lambda each: each[0], default=_NEVER)
+        covers = (self._cover(target, items, prices) for target, items in self._tasks)
+        return min(covers, key=lambda each: each[0], default=_NEVER)
 
     def _cover(self, target: int, items: Sequence[_Item], prices: Sequence[float]) -> tuple[float, Pattern]:
         work.spend(len(items) // 4 + 1)
@@ -156,12 +156,12 @@ def _with_free_ones(target: int, items: Iterable[_Item]) -> tuple[int, Pattern]:
 
 def _with_any_number(best: Sequence[float], units: int, price: float) -> list[float]:
     """Return the lowest prices if any number of an item may be used besides."""
-    found = list(best)
-    for covered in range(1, len(found)):
-        cost = price + (found[covered - units] if covered > units else 0.0)
-        if cost < found[covered]:
-            found[covered] = cost
-    return found
+    cheapest = list(best)
+    for covered in range(1, len(cheapest)):
+        cost = price + (cheapest[covered - units] if covered > units else 0.0)
+        if cost < cheapest[covered]:
+            cheapest[covered] = cost
+    return cheapest
 
 
 class _Offer(NamedTuple):
@@ -175,15 +175,15 @@ class _Offer(NamedTuple):
 
 def _used(covered: int, best: Sequence[float], offers: Sequence[_Offer]) -> Pattern:
     """Return the items that lowered the price of ``covered`` units."""
-    found: list[tuple[int, int]] = []
+    used: list[tuple[int, int]] = []
     for offer in reversed(offers):
         while best[covered] < offer.without[covered]:
-            found.append(offer.item)
+            used.append(offer.item)
             covered = max(covered - offer.units, 0)
             if not offer.again:
                 break
         best = offer.without
-    return tuple(reversed(found))
+    return tuple(reversed(used))
 
 
 class _Programme:
@@ -216,13 +216,13 @@ class _Programme:
         slack = min(range(len(duals)), key=duals.__getitem__)
         gain, better = -duals[slack], (-1 - slack, ())
         cheapest = [knapsack.cheapest(prices) for knapsack in self._knapsacks]
-        found: tuple[int, Pattern] = better
+        improving: tuple[int, Pattern] = better
         for number, group in enumerate(self._groups):
             cost, pattern = self._whole(group, cheapest)
             bound += group.number * max(0.0, 1 - cost)
             if 1 - cost - duals[self._pods + number] > gain:
-                gain, found = 1 - cost - duals[self._pods + number], (number, pattern)
-        return bound, found if gain > _CLOSE else None
+                gain, improving = 1 - cost - duals[self._pods + number], (number, pattern)
+        return bound, improving if gain > _CLOSE else None
 
     def _whole(self, group: Group, cheapest: Sequence[tuple[float, Pattern]]) -> tuple[float, Pattern]:
         """Return (cost, pattern) to fill all nodes of a group except the most expensive ones, which are spared."""

@@ -47,9 +47,9 @@ def max_full_nodes(member: SimulatedMember, own: int, among: NodeSet, sought: So
 
     if not _may_fill(member, own, among):
         return 0
-    found = _of_all_alike(member, own, among, sought, full)
-    if found is not None:
-        return found
+    alike_full = _of_all_alike(member, own, among, sought, full)
+    if alike_full is not None:
+        return alike_full
     known, key = _known(member.set), (*_room_key(member), own, among, sought.enough)
     if key not in known:
         known[key] = full(rivals_of(member, own))
@@ -90,9 +90,9 @@ class _Bound:
     def is_below(self, enough: int, bound: Callable[[], int]) -> bool:
         """Return whether ``bound``, which need not be sharper than below ``enough``, is below it."""
         if self.least >= enough > self.reached:
-            found = bound()
-            self.least = min(self.least, found)
-            if found >= enough:
+            most = bound()
+            self.least = min(self.least, most)
+            if most >= enough:
                 self.reached = enough
         return self.least < enough
 
@@ -149,8 +149,8 @@ def max_full_domains(member: SimulatedMember, own: int, domains: Sequence[NodeSe
         return sum(domain.bit_count() <= spared for domain in domains)
     if enough <= 0:  # no bound is below it
         return len(domains)
-    found = _of_all_alike(member, own, (*domains, spared), Sought(enough), full)
-    return full(rivals_of(member, own)) if found is None else found
+    alike_full = _of_all_alike(member, own, (*domains, spared), Sought(enough), full)
+    return full(rivals_of(member, own)) if alike_full is None else alike_full
 
 
 def _full_domains(
@@ -196,8 +196,8 @@ def _near(simulated: SimulatedSet, wants: Mapping[str, int], rivals: CompetingPo
     """Return the contenders near a pod."""
     beside = [_together(r, times) for r, times in rivals.groups() if r.nodes & among]
     kinds = [
-        _Kind(here, here.bit_count(), dict(_missing(simulated, wants, kind, here, rivals)))
-        for kind, here in demand_of(simulated, among).kinds
+        _Kind(kind_nodes, kind_nodes.bit_count(), dict(_missing(simulated, wants, kind, kind_nodes, rivals)))
+        for kind, kind_nodes in demand_of(simulated, among).kinds
     ]
     return _Near(kinds, [r for r in beside if not r.everywhere])
 
@@ -209,25 +209,30 @@ def _full_by_patterns(
     resources = sorted({r for kind in near.kinds for r in kind.missing})
     reaches: dict[NodeSet, tuple[frozenset[int], int]] = {}
     """Nodes of contenders → the kinds of nodes among them, and their number."""
-    found: dict[tuple[frozenset[int], tuple[int, ...]], tuple[int, int]] = {}
+    counts_of_alike: dict[tuple[frozenset[int], tuple[int, ...]], tuple[int, int]] = {}
     """(kinds of nodes, requests) → the number of pods, the most on one node."""
     for contender in near.choosing:
         if contender.nodes not in reaches:
             sizes = {
-                i: here for i, kind in enumerate(near.kinds) if (here := (contender.nodes & kind.nodes).bit_count())
+                i: reached
+                for i, kind in enumerate(near.kinds)
+                if (reached := (contender.nodes & kind.nodes).bit_count())
             }
             reaches[contender.nodes] = frozenset(sizes), sum(sizes.values())
         reach, nodes = reaches[contender.nodes]
         amounts = tuple([taken(contender.pod, r) for r in resources])
         count, on_each = min(contender.count, contender.on_each * nodes), min(contender.count, contender.on_each)
         if count and any(amounts):
-            alike = found.get((reach, amounts), (0, 0))
-            found[reach, amounts] = alike[0] + count, alike[1] + on_each
+            alike = counts_of_alike.get((reach, amounts), (0, 0))
+            counts_of_alike[reach, amounts] = alike[0] + count, alike[1] + on_each
     kinds = [kind.missing for kind in near.kinds]
     missing = tuple(tuple(kind.items()) for kind in kinds)
-    known, asked = _fillings(simulated), (missing, tuple(groups), tuple(found.items()), spared)
+    known, asked = _fillings(simulated), (missing, tuple(groups), tuple(counts_of_alike.items()), spared)
     if asked not in known:
-        fillers = [Filler(dict(zip(resources, key[1], strict=True)), *counts, key[0]) for key, counts in found.items()]
+        fillers = [
+            Filler(dict(zip(resources, key[1], strict=True)), *counts, key[0])
+            for key, counts in counts_of_alike.items()
+        ]
         known[asked] = Filling(kinds, groups, fillers, spared)
     return known[asked].most(enough)
 
@@ -288,15 +293,15 @@ def _missing(
 def _sums(simulated: SimulatedSet, kind: int, resource: str) -> tuple[int, int]:
     """Return all requests on one node of a kind: of contenders that must be there, of those that choose it."""
     contention = contention_of(simulated)
-    found = contention.sums.get((kind, resource))
-    if found is None:
+    requested = contention.sums.get((kind, resource))
+    if requested is None:
         at = lowest(contention.kinds[kind])
         there = [r for _, r in contention.contenders if r.nodes >> at & 1]
-        found = contention.sums[kind, resource] = (
+        requested = contention.sums[kind, resource] = (
             sum(taken(r.pod, resource) * r.on_each for r in there if r.everywhere),
             sum(taken(r.pod, resource) * min(r.count, r.on_each) for r in there if not r.everywhere),
         )
-    return found
+    return requested
 
 
 def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Competitor], among: NodeSet) -> int:
@@ -346,20 +351,20 @@ class _Dearest(NamedTuple):
 
 
 def _dearest(nodes: NodeSet, weighed: Sequence[tuple[_Kind, float]], resources: Sequence[str]) -> _Dearest:
-    here = [(k.missing, w) for k, w in weighed if nodes & k.nodes]
-    each = [max((w / missing[r] for missing, w in here if r in missing), default=0.0) for r in resources]
-    return _Dearest(each, max((w for _, w in here), default=0.0))
+    missing_and_weight = [(k.missing, w) for k, w in weighed if nodes & k.nodes]
+    each = [max((w / missing[r] for missing, w in missing_and_weight if r in missing), default=0.0) for r in resources]
+    return _Dearest(each, max((w for _, w in missing_and_weight), default=0.0))
 
 
 def _bought(left: float, prices: list[tuple[float, int]]) -> int:
     """Return how many items ``left`` pays for, with ``prices`` as (price, number of items)."""
-    found = 0
+    items = 0
     for price, size in sorted(prices):
         several = size if not price else min(size, int(left // price))
-        found, left = found + several, left - several * price
+        items, left = items + several, left - several * price
         if several < size:
             break
-    return found
+    return items
 
 
 def takers_of_ports(member: SimulatedMember, among: NodeSet) -> int:

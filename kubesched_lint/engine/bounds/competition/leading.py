@@ -35,15 +35,15 @@ def _leading(member: SimulatedMember) -> Iterator[int]:
 
 def _followed(member: SimulatedMember, known: Container[int]) -> list[int]:
     """Return the workloads to which affinity leads from one, except known ones; each comes after its own."""
-    found, met = list[int](), {member.number}
+    followed, met = list[int](), {member.number}
     path = [(member.number, _leading(member))]
     while path:
-        here, further = path[-1]
+        number, further = path[-1]
         following = next((i for i in further if i not in met and i not in known), None)
         if following is None:
-            found.append(here)
+            followed.append(number)
             path.pop()
         else:
             met.add(following)
             path.append((following, _leading(member.set.member(following))))
-    return found
+    return followed

@@ -101,9 +101,9 @@ def _same_room(simulated: SimulatedSet) -> Mapping[int, SameRoom]:
             groups.setdefault((frozenset(pod.requests.items()), simulated.usable[number]), []).append(number)
     # Few are counted one by one. The bound that many share is that of the one with the most rivals: no sharper.
     return {
-        number: found
+        number: same_room
         for numbers in groups.values()
         if len(numbers) > FEW_ALIKE
-        for found in [SameRoom(simulated, numbers)]
+        for same_room in [SameRoom(simulated, numbers)]
         for number in numbers
     }

@@ -200,8 +200,8 @@ class Collector:
 
     def device_classes(self, classes: Iterable[DeviceClass]) -> None:
         """Add classes that a sketch implies; an object of that name is worth more."""
-        for found in classes:
-            self._others.setdefault(("DeviceClass", "", found.name), ("device_classes", found))
+        for device_class in classes:
+            self._others.setdefault(("DeviceClass", "", device_class.name), ("device_classes", device_class))
 
     # -- output ------------------------------------------------------------------------------------------------------
 

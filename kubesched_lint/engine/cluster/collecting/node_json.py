@@ -54,8 +54,8 @@ class NodeJsonDecoder:
 
     def nodes(self, part: bytes) -> Iterator[tuple[Value, dict[str, int]]] | None:
         """Return the nodes of a part of a ``kind: List``, each with its images; None if it may hold anything else."""
-        found = items_of(self._nodes, part)
-        return None if found is None else map(self._plain, found)
+        nodes = items_of(self._nodes, part)
+        return None if nodes is None else map(self._plain, nodes)
 
     def _plain(self, node: _Node) -> tuple[Value, dict[str, int]]:
         return {"metadata": node.metadata, "spec": node.spec, "status": node.status}, self._known(node)

@@ -139,10 +139,10 @@ class Part(Struct, Generic[T], gc=False):
 def items_of(decoder: msgspec.json.Decoder[Part[T]], part: bytes) -> list[T] | None:
     """Return the objects of a part of a ``kind: List``; None if it may hold anything else."""
     try:
-        found = decoder.decode(part)
+        list_part = decoder.decode(part)
     except msgspec.ValidationError:
         return None
-    return found.items if found.kind in (None, "List") else None
+    return list_part.items if list_part.kind in (None, "List") else None
 
 
 class Said(NamedTuple):
@@ -180,8 +180,8 @@ class PodJsonDecoder:
 
     def plain(self, document: bytes | Raw) -> dict[str, Any]:
         """Return the whole object as plain values."""
-        found = msgspec.json.decode(document)
-        return found if isinstance(found, dict) else {}
+        decoded = msgspec.json.decode(document)
+        return decoded if isinstance(decoded, dict) else {}
 
     def share(self, spec: SpecParts, pinned_to: str) -> None:
         """Leave in a spec what other pods may share, without the node, to which a DaemonSet may pin the pod."""
@@ -196,12 +196,12 @@ class PodJsonDecoder:
     def apart(self, spec: SpecParts) -> tuple[Names, bytes]:
         """Return names and images of the containers of a spec, and all else as text."""
         containers = (*(spec.containers or ()), *(spec.initContainers or ()))
-        names = tuple([(one.name, one.image) for one in containers])
-        for one in containers:
-            one.name = one.image = None
+        names = tuple([(container.name, container.image) for container in containers])
+        for container in containers:
+            container.name = container.image = None
         rest = self._encode(spec)
-        for one, (name, image) in zip(containers, names, strict=True):
-            one.name, one.image = name, image
+        for container, (name, image) in zip(containers, names, strict=True):
+            container.name, container.image = name, image
         return names, rest
 
     def labels_of(self, meta: MetaParts) -> Any:
@@ -230,9 +230,9 @@ class PodJsonDecoder:
 
         Raises ValidationError for conditions that no API server prints.
         """
-        found = self._conditions.decode(conditions) or ()
-        ready = next((c.status for c in found if c.type == "Ready"), "True")
-        pending = next((c for c in found if c.type == PENDING), None)
+        said = self._conditions.decode(conditions) or ()
+        ready = next((c.status for c in said if c.type == "Ready"), "True")
+        pending = next((c for c in said if c.type == PENDING), None)
         return Said(ready == "True", () if pending is None else (ConditionParts(PENDING, reason=pending.reason),))
 
     def sizes(self, status: StatusParts, said: Said) -> Sizes:

@@ -90,9 +90,9 @@ class PodReader:
 
     def listed(self, part: bytes) -> list[BoundPod | None] | None:
         """Return the pods of a part of a list, each as ``json`` returns it; None if it may hold anything else."""
-        found = self._wire.pods(part)
+        pods = self._wire.pods(part)
         try:
-            return None if found is None else [*map(self._bound, found)]
+            return None if pods is None else [*map(self._bound, pods)]
         except ValidationError:
             return None
 
@@ -156,8 +156,10 @@ class PodReader:
 
     def _owner(self, references: bytes) -> Owner | None:
         if references not in self._owners:
-            found = self._wire.owner(references)
-            self._owners[references] = None if found is None else Owner(found.kind, found.name, found.uid)
+            reference = self._wire.owner(references)
+            self._owners[references] = (
+                None if reference is None else Owner(reference.kind, reference.name, reference.uid)
+            )
         return self._owners[references]
 
     def _pod(self, meta: MetaParts, spec: SpecParts, pin: str, affinity: AffinityParts | None) -> Pod:
@@ -177,8 +179,8 @@ class PodReader:
 
 def _named(pod: Pod, namespace: str | None, said: object, names: Names) -> Pod:
     """Return the pod under another namespace, with other labels and other names and images of its containers."""
-    first, found = len(pod.containers), pod.containers + pod.init_containers
-    made = [replace(c, name=name or "", image=image or "") for c, (name, image) in zip(found, names, strict=True)]
+    first, containers = len(pod.containers), pod.containers + pod.init_containers
+    made = [replace(c, name=name or "", image=image or "") for c, (name, image) in zip(containers, names, strict=True)]
     return replace(
         pod,
         namespace=namespace or "default",

@@ -54,7 +54,7 @@ def inferred_groups(nodes: Sequence[Node], pools: Iterable[NodePool]) -> tuple[N
     served = [zone for pool in known_pools for zone in pool.zones or ()]
     zones = tuple(sorted({*served, *(zone_of(node.labels) for node in nodes)} - {""}))
     names = _names(members, {name for _, name in known})
-    return tuple(_group(names[mark], mark, found, zones) for mark, found in sorted(members.items()))
+    return tuple(_group(names[mark], mark, alike, zones) for mark, alike in sorted(members.items()))
 
 
 def is_autopilot(node: Node) -> bool:
@@ -64,13 +64,13 @@ def is_autopilot(node: Node) -> bool:
 
 def _names(marks: Iterable[str], taken: set[str]) -> Mapping[str, str]:
     """Return mark → a name that no other pool has."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     for mark in marks:
         key, _, name = mark.partition("=")
         name = "autopilot" if mark == AUTOPILOT_NAMES else name
-        found[mark] = name if name not in taken else f"{name} ({key})"
-        taken.add(found[mark])
-    return found
+        names[mark] = name if name not in taken else f"{name} ({key})"
+        taken.add(names[mark])
+    return names
 
 
 def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) -> NodePool:
@@ -92,7 +92,7 @@ def _group(name: str, mark: str, nodes: Sequence[Node], zones: tuple[str, ...]) 
         labels=shared,
         taints=_taints(nodes),
         requirements=tuple(_open(nodes, shared)),
-        shapes=tuple(_shape(machine, found, shared) for machine, found in machines.items()),
+        shapes=tuple(_shape(machine, alike, shared) for machine, alike in machines.items()),
         cloud=cloud_of(types) if is_karpenters else "",
         inferred=True,
         devices=nodes[0].devices if all(node.devices == nodes[0].devices for node in nodes) else None,
@@ -111,7 +111,7 @@ def _shared(nodes: Sequence[Node]) -> Labels:
 
 def _open(nodes: Sequence[Node], shared: Labels) -> Iterator[Requirement]:
     """Yield ``key Exists`` for labels that every node has, with values that differ: a further node may have any."""
-    by_machine = {key for found in _machines(nodes).values() for key in _of_machine(found)}
+    by_machine = {key for alike in _machines(nodes).values() for key in _of_machine(alike)}
     for key in nodes[0].labels:
         if key in _PLACES or key in _BY_MACHINE or key in shared or key in by_machine:
             continue
@@ -140,10 +140,10 @@ def _is_of_system(key: str) -> bool:
 
 
 def _machines(nodes: Iterable[Node]) -> Mapping[tuple[str, ...], list[Node]]:
-    found: dict[tuple[str, ...], list[Node]] = {}
+    by_machine: dict[tuple[str, ...], list[Node]] = {}
     for node in nodes:
-        found.setdefault(tuple(node.labels.get(key, "") for key in (*_BY_MACHINE, OS)), []).append(node)
-    return found
+        by_machine.setdefault(tuple(node.labels.get(key, "") for key in (*_BY_MACHINE, OS)), []).append(node)
+    return by_machine
 
 
 def _shape(machine: tuple[str, ...], nodes: Sequence[Node], shared: Labels) -> Shape:
@@ -155,13 +155,13 @@ def _shape(machine: tuple[str, ...], nodes: Sequence[Node], shared: Labels) -> S
 
 def _largest(nodes: Iterable[Node]) -> Resources | None:
     """Return the most of each resource that any of the nodes offers; None if that is unknown for one."""
-    found: dict[str, int] = {}
+    largest: dict[str, int] = {}
     for node in nodes:
         if node.allocatable is None:
             return None
         for name, amount in node.allocatable.items():
-            found[name] = max(amount, found.get(name, 0))
-    return found
+            largest[name] = max(amount, largest.get(name, 0))
+    return largest
 
 
 def _with_slack(allocatable: Resources | None) -> Resources | None:

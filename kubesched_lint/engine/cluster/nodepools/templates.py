@@ -173,9 +173,9 @@ def _bulk(shape: Shape) -> tuple[bool, int, int]:
     return (True, 0, 0) if most is None else (False, most.get("cpu", 0), most.get("memory", 0))
 
 
-def _outdoes(one: Shape, other: Shape) -> bool:
+def _outdoes(shape: Shape, other: Shape) -> bool:
     """Return whether a shape offers at least as much of everything, so far as known."""
-    more, less = one.most or one.allocatable, other.most or other.allocatable
+    more, less = shape.most or shape.allocatable, other.most or other.allocatable
     return more is None or (less is not None and all(more.get(name, 0) >= n for name, n in less.items()))
 
 
@@ -186,14 +186,14 @@ def overlaid(template: NodeTemplate, overlays: Iterable[NodeOverlay]) -> NodeTem
     kubernetes-sigs/karpenter: an overlay adds extended resources and replaces no other.
     """
     labels = {ZONE: template.zone or "", **template.labels}
-    found: dict[str, int] = {}
+    capacity: dict[str, int] = {}
     for overlay in overlays:
         if all(r.matches(labels) for r in overlay.requirements if r.key in labels):
-            found |= {name: max(amount, found.get(name, 0)) for name, amount in overlay.capacity.items()}
-    if not found:
+            capacity |= {name: max(amount, capacity.get(name, 0)) for name, amount in overlay.capacity.items()}
+    if not capacity:
         return template
     shape = template.shape
-    allocatable, most = (size and {**found, **size} for size in (shape.allocatable, shape.most))
+    allocatable, most = (size and {**capacity, **size} for size in (shape.allocatable, shape.most))
     return replace(template, shape=replace(shape, allocatable=allocatable, most=most))
 
 
@@ -220,10 +220,12 @@ def _required(cloud: str, requirements: tuple[Requirement, ...]) -> tuple[Shape,
         named = (shape_named(name) or unlisted_type(name, cloud) for name in listed)
         return tuple(s for s in named if _meets(s, requirements))
     known = shapes_of(cloud or cloud_of(()))
-    found = tuple(s for s in known.values() if _meets(s, requirements))
+    matching = tuple(s for s in known.values() if _meets(s, requirements))
     families = {s.labels.get(_FAMILY) for s in known.values()}
     wanted = _listed(requirements, _FAMILY)
-    return found if found and wanted and set(wanted) <= families else (*found, other_types(cloud, requirements))
+    return (
+        matching if matching and wanted and set(wanted) <= families else (*matching, other_types(cloud, requirements))
+    )
 
 
 def _listed(requirements: Iterable[Requirement], key: str) -> tuple[str, ...]:
@@ -239,8 +241,8 @@ def _zones(pool: NodePool, demand: LabelDemand, seen: Sequence[str]) -> tuple[st
     if pool.zones is not None:
         return pool.zones
     wanted = [r for r in pool.requirements if r.key == ZONE]
-    found = dict.fromkeys((*seen, *demand.values(ZONE)))
-    return tuple(z for z in found if all(r.matches({ZONE: z}) for r in wanted)) or (None,)
+    zone_names = dict.fromkeys((*seen, *demand.values(ZONE)))
+    return tuple(z for z in zone_names if all(r.matches({ZONE: z}) for r in wanted)) or (None,)
 
 
 def _place(pool: NodePool, zone: str | None) -> Labels:
@@ -285,8 +287,8 @@ def _choices(
     if pool.inferred and demand.values(HOSTNAME):  # a group names a further node as it likes
         values[HOSTNAME] = (None, *demand.values(HOSTNAME))
     if pool.separates:
-        values |= {key: (None, *found) for key, found in _asked_of_autopilot(demand) if key not in fixed}
-    chosen = tuple(key for key, found in values.items() if len(found) > 1)
+        values |= {key: (None, *choices) for key, choices in _asked_of_autopilot(demand) if key not in fixed}
+    chosen = tuple(key for key, choices in values.items() if len(choices) > 1)
     for choice in islice(product(*values.values()), MOST_KINDS + 96):
         labels = fixed | {key: value for key, value in zip(values, choice, strict=True) if value is not None}
         if pool.separates and shape.name == OTHER and not any(key in labels for key in _AUTOPILOT_MACHINES):
@@ -300,9 +302,9 @@ def _choices(
 
 def _asked_of_autopilot(demand: LabelDemand) -> Iterator[tuple[str, Sequence[str]]]:
     for key in _AUTOPILOT_KEYS:
-        found = [value for value in demand.values(key) if key != ARCH or value in _GOOGLES_ARCHITECTURES]
-        if found:
-            yield key, found
+        values = [value for value in demand.values(key) if key != ARCH or value in _GOOGLES_ARCHITECTURES]
+        if values:
+            yield key, values
 
 
 def _values(pool: NodePool, demand: LabelDemand, key: str) -> tuple[str | None, ...]:
@@ -314,10 +316,10 @@ def _values(pool: NodePool, demand: LabelDemand, key: str) -> tuple[str | None, 
     if any(r.operator == "DoesNotExist" for r in wanted):
         return (None,)
     every: tuple[str | None, ...] = listed or (*_generic(wanted), *demand.values(key))
-    found = tuple(dict.fromkeys(v for v in every if v is None or all(r.matches({key: v}) for r in wanted)))
+    allowed = tuple(dict.fromkeys(v for v in every if v is None or all(r.matches({key: v}) for r in wanted)))
     if not demand.mentions(key):
-        return found[:1]
-    return found
+        return allowed[:1]
+    return allowed
 
 
 def _generic(wanted: Sequence[Requirement]) -> Iterator[str | None]:

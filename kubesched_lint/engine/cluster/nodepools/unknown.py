@@ -40,8 +40,8 @@ def other_types(cloud: str, requirements: Sequence[Requirement]) -> Shape:
 
 def unlisted_type(name: str, cloud: str = "") -> Shape:
     """Return a machine type that the table does not list."""
-    found = cloud or _cloud_by_form(name)
-    return Shape(name, labels={INSTANCE_TYPE: name}, most=_bound(found, (_group(found, name),), ()))
+    provider = cloud or _cloud_by_form(name)
+    return Shape(name, labels={INSTANCE_TYPE: name}, most=_bound(provider, (_group(provider, name),), ()))
 
 
 def with_devices(shape: Shape, names: Iterable[str]) -> Shape:
@@ -67,12 +67,12 @@ def _bound(cloud: str, groups: Sequence[str], requirements: Sequence[Requirement
 def _most_of(requirements: Iterable[Requirement], amount: str, otherwise: int) -> int:
     """Return the largest number of cores or MiB that the requirements allow."""
     keys = tuple(prefix + amount for prefix in _PREFIXES)
-    found = otherwise
+    most = otherwise
     for r in requirements:
         numbers = [number for value in r.values if (number := go_int(value)) is not None]
         if r.key in keys and numbers and r.operator in ("In", "Lt"):
-            found = min(found, max(numbers) - (r.operator == "Lt"))
-    return max(0, found)
+            most = min(most, max(numbers) - (r.operator == "Lt"))
+    return max(0, most)
 
 
 def _listed(requirements: Iterable[Requirement], keys: Sequence[str]) -> Iterator[str]:

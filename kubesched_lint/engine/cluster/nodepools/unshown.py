@@ -28,10 +28,10 @@ def unseen_groups(sizes: Mapping[str, int], declared: Iterable[str]) -> tuple[st
     seen = {_base(name) for name, size in sizes.items() if size}
     empty = sorted((name for name in sizes if _base(name) not in seen), key=lambda name: (len(name), name))
     names = list(map(_from_first_word, declared))
-    found = {name: iter(bases) for name, bases in _containing(map(_base, empty), names).items()}
+    bases_of_names = {name: iter(bases) for name, bases in _containing(map(_base, empty), names).items()}
     taken: set[str] = set()
     for name in names:
-        taken.update(islice((base for base in found[name] if base not in taken), 1))
+        taken.update(islice((base for base in bases_of_names[name] if base not in taken), 1))
     return tuple(sorted(name for name in empty if _base(name) not in taken))
 
 
@@ -46,15 +46,15 @@ def has_unshown(sizes: Mapping[str, int], nodes: Iterable[Node]) -> bool:
 
 def _containing(bases: Iterable[str], names: Iterable[str]) -> Mapping[str, Sequence[str]]:
     """Return each name → the base names in which it is a whole word or several, in order; linear in the base names."""
-    found: dict[str, list[str]] = {name: [] for name in names}
-    counts = {len(re.findall(_WORD, name)) for name in found} - {0}
+    bases_of_names: dict[str, list[str]] = {name: [] for name in names}
+    counts = {len(re.findall(_WORD, name)) for name in bases_of_names} - {0}
     for base in dict.fromkeys(bases):
         text = base.lower()
         words = [word.span() for word in re.finditer(_WORD, text)]
         runs = (text[words[i][0] : words[i + n - 1][1]] for n in counts for i in range(len(words) - n + 1))
-        for name in {run for run in runs if run in found}:
-            found[name].append(base)
-    return found
+        for name in {run for run in runs if run in bases_of_names}:
+            bases_of_names[name].append(base)
+    return bases_of_names
 
 
 def _from_first_word(name: str) -> str:

@@ -63,13 +63,13 @@ class NodeIndex(LabelIndex):
         for i in compress(at, map(_TAINTS, self.nodes)):
             alike.setdefault(self.nodes[i].taints, []).append(i)
         self.taint_sets: Sequence[tuple[tuple[Taint, ...], NodeSet]] = [
-            (found, of(some)) for found, some in alike.items()
+            (shared_taints, of(some)) for shared_taints, some in alike.items()
         ]
         """The taints of nodes, with the nodes that share them; other nodes may have the same taints once more."""
         self.cordoned: NodeSet = of(compress(at, map(_CORDONED, self.nodes)))
         taints: dict[Taint, NodeSet] = {}
-        for found, nodes_with in self.taint_sets:
-            for taint in found:
+        for shared_taints, nodes_with in self.taint_sets:
+            for taint in shared_taints:
                 taints[taint] = taints.get(taint, EMPTY) | nodes_with
         self.taints: Mapping[Taint, NodeSet] = taints
         """Each distinct taint → the nodes that have it."""
@@ -83,13 +83,13 @@ class NodeIndex(LabelIndex):
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
         """Return the index after some nodes changed, by position, in nothing but taints and cordons."""
-        found = copy(self)  # shares all answers about names, labels and amounts
+        index = copy(self)  # shares all answers about names, labels and amounts
         after = list(self.nodes)
         for position, node in nodes.items():
             after[position] = node
-        found.nodes = tuple(after)
-        found._read_taints()
-        return found
+        index.nodes = tuple(after)
+        index._read_taints()
+        return index
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -130,15 +130,15 @@ class NodeIndex(LabelIndex):
 
     def tainted(self, effects: frozenset[str]) -> tuple[NodeSet, Mapping[Taint, NodeSet]]:
         """Return the nodes with exactly one taint of these effects, and the taints of the nodes with several."""
-        found = self._tainted.get(effects)
-        if found is None:
+        tainted = self._tainted.get(effects)
+        if tainted is None:
             taints = {taint: nodes for taint, nodes in self.taints.items() if taint.effect in effects}
             some = several = EMPTY
             for nodes in taints.values():
                 some, several = some | nodes, several | some & nodes
-            beside = {taint: here for taint, nodes in taints.items() if (here := nodes & several)}
-            found = self._tainted[effects] = (some & ~several, beside)
-        return found
+            beside = {taint: crowded for taint, nodes in taints.items() if (crowded := nodes & several)}
+            tainted = self._tainted[effects] = (some & ~several, beside)
+        return tainted
 
     # --- resources --------------------------------------------------------------------------------------------------
 
@@ -152,12 +152,12 @@ class NodeIndex(LabelIndex):
 
         All finite values are integers. Callers must not change the list.
         """
-        found = self._stated.get(resource)
-        if found is None:
-            found = self._stated[resource] = self._unstated.copy()
+        amounts = self._stated.get(resource)
+        if amounts is None:
+            amounts = self._stated[resource] = self._unstated.copy()
             for position, amount in self._amounts.get(resource, ()):
-                found[position] = amount
-        return found
+                amounts[position] = amount
+        return amounts
 
     @cached_property
     def _unstated(self) -> list[float]:
@@ -165,11 +165,11 @@ class NodeIndex(LabelIndex):
 
     @cached_property
     def _amounts(self) -> Mapping[str, Sequence[tuple[int, float]]]:
-        found: dict[str, list[tuple[int, float]]] = {}
+        amounts: dict[str, list[tuple[int, float]]] = {}
         for position, node in enumerate(self.nodes):
             for resource, amount in (node.allocatable or {}).items():
-                found.setdefault(resource, []).append((position, amount))
-        return found
+                amounts.setdefault(resource, []).append((position, amount))
+        return amounts
 
     def largest(self, resource: str, among: NodeSet) -> int:
         """Return the first of some nodes with the most of a resource; they must not be empty."""
@@ -183,29 +183,29 @@ class NodeIndex(LabelIndex):
         """Return ``stated``, but ample on nodes whose devices serve the resource: the allocator limits it there."""
         if resource not in self.device_resources:
             return self.stated(resource)
-        found = self._allocatable.get(resource)
-        if found is None:
-            found = self._allocatable[resource] = [amount or AMPLE for amount in self.stated(resource)]
-        return found
+        amounts = self._allocatable.get(resource)
+        if amounts is None:
+            amounts = self._allocatable[resource] = [amount or AMPLE for amount in self.stated(resource)]
+        return amounts
 
     def by_devices(self, resource: str) -> NodeSet:
         """Return the nodes where only devices can serve a resource: they state none of it."""
         if resource not in self.device_resources:
             return EMPTY
-        found = self._by_devices.get(resource)
-        if found is None:
+        served = self._by_devices.get(resource)
+        if served is None:
             amounts = enumerate(self.stated(resource))
-            found = self._by_devices[resource] = of(i for i, amount in amounts if not amount)
-        return found
+            served = self._by_devices[resource] = of(i for i, amount in amounts if not amount)
+        return served
 
     def short_of(self, resource: str, want: int) -> NodeSet:
         """Return the nodes whose allocatable is less than ``want``: no eviction helps there."""
-        found = self._short.get((resource, want))
-        if found is None:
-            found = self._short[resource, want] = of(
+        short_nodes = self._short.get((resource, want))
+        if short_nodes is None:
+            short_nodes = self._short[resource, want] = of(
                 [i for i, amount in enumerate(self.allocatable(resource)) if amount < want]
             )
-        return found
+        return short_nodes
 
     # --- labels -----------------------------------------------------------------------------------------------------
 
@@ -222,19 +222,19 @@ class NodeIndex(LabelIndex):
     @cached_property
     def _by_images(self) -> Sequence[tuple[Mapping[str, int], Sequence[int]]]:
         """The images of nodes, with the nodes that share them."""
-        found: ByIdentity[Mapping[str, int], list[int]] = ByIdentity()
+        nodes_of_images: ByIdentity[Mapping[str, int], list[int]] = ByIdentity()
         for i, node in enumerate(self.nodes):
             if node.images:
-                found.setdefault(node.images, []).append(i)
-        return [*found.items()]
+                nodes_of_images.setdefault(node.images, []).append(i)
+        return [*nodes_of_images.items()]
 
     def image(self, name: str) -> tuple[int, NodeSet]:
         """Return an image's size in bytes on the first node that has it (0 if none), and the nodes that have it."""
-        found = self._images.get(name)
-        if found is None:
+        size_and_holders = self._images.get(name)
+        if size_and_holders is None:
             holders = sorted(i for images, at in self._by_images if name in images for i in at)
-            found = self._images[name] = (self.nodes[holders[0]].images[name] if holders else 0, of(holders))
-        return found
+            size_and_holders = self._images[name] = (self.nodes[holders[0]].images[name] if holders else 0, of(holders))
+        return size_and_holders
 
     def domain_of(self, key: str, position: int) -> NodeSet:
         """Return all nodes in the same domain of ``key`` as this node; empty if it lacks the key."""
@@ -243,11 +243,11 @@ class NodeIndex(LabelIndex):
 
     def one_node_each(self, key: str) -> bool:
         """Return whether every domain of ``key`` is a single node, as for kubernetes.io/hostname."""
-        found = self._single.get(key)
-        if found is None:
+        is_single = self._single.get(key)
+        if is_single is None:
             there = self.with_key(key).bit_count()
-            found = self._single[key] = len(set(self.values(key))) - (there < len(self.nodes)) == there
-        return found
+            is_single = self._single[key] = len(set(self.values(key))) - (there < len(self.nodes)) == there
+        return is_single
 
     def domains_of(self, key: str, nodes: NodeSet) -> int:
         """Return the number of domains of ``key`` that contain at least one of ``nodes``."""
@@ -263,11 +263,11 @@ class NodeIndex(LabelIndex):
         """Return all nodes whose domain of ``key`` contains at least one of ``nodes``."""
         if self.one_node_each(key):
             return nodes & self.with_key(key)
-        found = EMPTY
+        spanned = EMPTY
         for domain in self.domains(key).values():
             if domain & nodes:
-                found |= domain
-        return found
+                spanned |= domain
+        return spanned
 
     # --- selectors --------------------------------------------------------------------------------------------------
 
@@ -276,39 +276,39 @@ class NodeIndex(LabelIndex):
 
         Mirrors ``component-helpers/scheduling/corev1/nodeaffinity/nodeaffinity.go`` (v1.36), nodeSelectorTerm.match.
         """
-        found = self._terms.get(term)
-        if found is None:
-            found = self._terms[term] = self._matching_term(term)
-        return found
+        matching = self._terms.get(term)
+        if matching is None:
+            matching = self._terms[term] = self._matching_term(term)
+        return matching
 
     def _matching_term(self, term: NodeSelectorTerm) -> NodeSet:
         if not (term.expressions or term.fields):
             return EMPTY
-        found = self.all
+        matching = self.all
         for requirement in term.expressions:
-            found &= self.where(requirement)
+            matching &= self.where(requirement)
         for field in term.fields:
             if field.key != "metadata.name" or len(field.values) != 1:
                 return EMPTY
-            here = self.named(field.values)
+            named = self.named(field.values)
             match field.operator:
                 case "In":
-                    found &= here
+                    matching &= named
                 case "NotIn":
-                    found &= ~here
+                    matching &= ~named
                 case _:
                     return EMPTY
-        return found
+        return matching
 
     def matching(self, node_selector: Labels, terms: Sequence[NodeSelectorTerm] | None) -> NodeSet:
         """Return the nodes that satisfy a pod's nodeSelector and required node affinity (``terms`` None: no affinity).
 
         Terms are ORed; an empty sequence of terms matches no node.
         """
-        found = self.with_labels(node_selector)
+        matching = self.with_labels(node_selector)
         if terms is None:
-            return found
+            return matching
         chosen = EMPTY
         for term in terms:
             chosen |= self.matching_term(term)
-        return found & chosen
+        return matching & chosen

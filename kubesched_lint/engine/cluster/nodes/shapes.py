@@ -40,7 +40,7 @@ def shapes_of(cloud: str) -> Mapping[str, Shape]:
 
 def shape_named(name: str) -> Shape | None:
     """Return a machine type of any cloud; None if the data file does not have it."""
-    return next((found for cloud in CLOUDS if (found := _shapes(cloud).get(name)) is not None), None)
+    return next((shape for cloud in CLOUDS if (shape := _shapes(cloud).get(name)) is not None), None)
 
 
 def cloud_of(names: Sequence[str]) -> str:
@@ -51,8 +51,8 @@ def cloud_of(names: Sequence[str]) -> str:
 @cache
 def machine_data() -> Mapping[str, Any]:
     """Return ``data/machines.json``."""
-    found: Mapping[str, Any] = json.loads(shipped(__file__, "data/machines.json"))
-    return found
+    machines: Mapping[str, Any] = json.loads(shipped(__file__, "data/machines.json"))
+    return machines
 
 
 @cache

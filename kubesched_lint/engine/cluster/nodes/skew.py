@@ -22,8 +22,8 @@ _MINORS_BEHIND = 3
 
 def _minor(version: str) -> tuple[int, int] | None:
     """Return (1, 36) for ``v1.36.2``; None if the text is no version."""
-    found = _MINOR.match(version)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _MINOR.match(version)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def newer_kubelets(version: str, nodes: Iterable[Node]) -> str:
@@ -32,10 +32,10 @@ def newer_kubelets(version: str, nodes: Iterable[Node]) -> str:
     A cluster has such nodes only by mistake, so parts of the file are probably from different times.
     """
     server = _minor(version)
-    found = [node for node in nodes if server and (_minor(node.kubelet_version) or server) > server]
-    if not found:
+    newer = [node for node in nodes if server and (_minor(node.kubelet_version) or server) > server]
+    if not newer:
         return ""
-    return f"{_named(found)} newer than the API server, {version}: parts of the file are probably from different times"
+    return f"{_named(newer)} newer than the API server, {version}: parts of the file are probably from different times"
 
 
 def old_kubelets(version: str, nodes: Iterable[Node]) -> str:
@@ -44,11 +44,11 @@ def old_kubelets(version: str, nodes: Iterable[Node]) -> str:
     if server is None:
         return ""
     oldest = _later(server, -_MINORS_BEHIND)
-    found = [node for node in nodes if (_minor(node.kubelet_version) or server) < oldest]
-    if not found:
+    outdated = [node for node in nodes if (_minor(node.kubelet_version) or server) < oldest]
+    if not outdated:
         return ""
     behind = f"more than {_MINORS_BEHIND} minor versions older than the API server, {version}"
-    return f"{_named(found)} {behind}: Kubernetes does not support that; are these nodes still there?"
+    return f"{_named(outdated)} {behind}: Kubernetes does not support that; are these nodes still there?"
 
 
 def servers(nodes: Iterable[Node]) -> tuple[tuple[int, int], tuple[int, int]] | None:
@@ -76,8 +76,8 @@ def minor_note(version: str, nodes: Iterable[Node], judged_by: str) -> Iterator[
     if server:
         if _nearest(server) != judge:
             yield f"the file of the cluster is from Kubernetes {_text(server)}, {by}"
-    elif judge and (found := servers(nodes)) and not _nearest(found[0]) <= judge <= _nearest(found[1]):
-        yield f"by their kubelets, the nodes have an API server from {_text(found[0])} to {_text(found[1])}, {by}"
+    elif judge and (kubelets := servers(nodes)) and not _nearest(kubelets[0]) <= judge <= _nearest(kubelets[1]):
+        yield f"by their kubelets, the nodes have an API server from {_text(kubelets[0])} to {_text(kubelets[1])}, {by}"
 
 
 def _nearest(version: tuple[int, int]) -> tuple[int, int]:

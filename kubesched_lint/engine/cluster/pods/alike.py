@@ -48,15 +48,15 @@ def alike(pods: Iterable[BoundPod], nodes: Mapping[str, int], *, everywhere: boo
 
     ``everywhere``: count the pods on no such node as well.
     """
-    found: dict[object, tuple[BoundPod, list[BoundPod], list[int]]] = {}
+    groups: dict[object, tuple[BoundPod, list[BoundPod], list[int]]] = {}
     elsewhere = Counter[object]()
     for bound in pods:
         position = nodes.get(bound.node)
         if position is not None or everywhere:
             kind = (bound.pod, bound.kept_by_finalizers) if bound.terminating else bound.pod
-            known = found.get(kind)
+            known = groups.get(kind)
             if known is None:
-                known = found[kind] = bound, [], []
+                known = groups[kind] = bound, [], []
             if position is None:
                 elsewhere[kind] += 1
             else:
@@ -72,5 +72,5 @@ def alike(pods: Iterable[BoundPod], nodes: Mapping[str, int], *, everywhere: boo
             of(positions),
             elsewhere[kind],
         )
-        for kind, (first, members, positions) in found.items()
+        for kind, (first, members, positions) in groups.items()
     )

@@ -117,11 +117,11 @@ class PodClasses:
         if known is not None:
             return known
         key = class_key(pod, terminating) if self._known is None else self._known.key(pod, terminating)
-        found = self._by_key.get(key)
-        if found is None:
-            found = self._by_key[key] = self._new(pod, terminating)
-        self._by_pod[terminating][pod] = found
-        return found
+        pod_class = self._by_key.get(key)
+        if pod_class is None:
+            pod_class = self._by_key[key] = self._new(pod, terminating)
+        self._by_pod[terminating][pod] = pod_class
+        return pod_class
 
     def _new(self, pod: Pod, terminating: bool) -> PodClass:
         made = PodClass(len(self.all), pod, terminating)
@@ -153,11 +153,11 @@ class PodClasses:
 
     def nodes_of(self, classes: ClassSet) -> NodeSet:
         """Return the nodes that hold at least one pod of these classes."""
-        found = EMPTY
+        nodes = EMPTY
         for member in self.members(classes):
             for plane in member.tally.planes:
-                found |= plane
-        return found
+                nodes |= plane
+        return nodes
 
     def tally_of(self, classes: ClassSet) -> NodeCounter:
         """Return the number of pods of these classes per node."""
@@ -192,11 +192,11 @@ class PodClasses:
     def _pull(self, own: str, term: PodAffinityTerm, weight: int, is_required: bool) -> AffinityScoreTerm:
         named = bool(term.namespaces) or term.namespace_selector is not None
         key = ("" if named else own, term, weight, is_required)
-        found = self._pull_of.get(key)
-        if found is None:
-            found = self._pull_of[key] = AffinityScoreTerm(len(self._pull_of), own, term, weight, is_required)
-            post(found, term, own, self._pulls)
-        return found
+        score_term = self._pull_of.get(key)
+        if score_term is None:
+            score_term = self._pull_of[key] = AffinityScoreTerm(len(self._pull_of), own, term, weight, is_required)
+            post(score_term, term, own, self._pulls)
+        return score_term
 
 
 def signed(

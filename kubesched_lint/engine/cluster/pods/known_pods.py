@@ -22,8 +22,8 @@ class KnownPods:
     @classmethod
     def of(cls, objects: Inventory) -> KnownPods:
         """Return that of all simulations with these objects."""
-        found: KnownPods = objects.lasting.setdefault("pods", cls())
-        return found
+        known_pods: KnownPods = objects.lasting.setdefault("pods", cls())
+        return known_pods
 
     def key(self, pod: Pod, terminating: bool) -> int:
         """Return a number that is equal exactly for pods with equal class keys."""

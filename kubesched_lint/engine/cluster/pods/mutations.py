@@ -84,7 +84,7 @@ class Mutation(Struct, frozen=True):
         written = {container.name: container for container in (*pod.containers, *pod.init_containers)}
 
         def new(containers: Iterable[Container]) -> tuple[Container, ...]:
-            return tuple(one for one in containers if one.name not in written)
+            return tuple(container for container in containers if container.name not in written)
 
         sized = {name: _left(sizes, written[name]) for name, sizes in self.requests.items() if name in written}
         overruled = (f"requests of {name}" for name, sizes in sized.items() if sizes[1] != self.requests[name][1])
@@ -94,18 +94,20 @@ class Mutation(Struct, frozen=True):
             init_containers=new(self.init_containers),
             requests={name: sizes for name, sizes in sized.items() if sizes[1]},
             node_selector={key: value for key, value in self.node_selector.items() if key not in pod.node_selector},
-            tolerations=tuple(one for one in self.tolerations if one not in pod.tolerations),
+            tolerations=tuple(toleration for toleration in self.tolerations if toleration not in pod.tolerations),
             uncounted=(*self.uncounted, *overruled),
         )
 
     def applied(self, pod: Pod) -> Pod:
         """Return the pod of a template with what is ``beyond`` it."""
         init = [*map(self._sized, pod.init_containers)]
-        for one in self.init_containers:
+        for inserted in self.init_containers:
             names = ["", *(container.name for container in init)]
-            before = self.after.get(one.name, "")
-            init.insert(names.index(before) if before in names else 0, replace(one, path=(*pod.path, "containers")))
-        added = (replace(one, path=(*pod.path, "containers")) for one in self.containers)
+            before = self.after.get(inserted.name, "")
+            init.insert(
+                names.index(before) if before in names else 0, replace(inserted, path=(*pod.path, "containers"))
+            )
+        added = (replace(added_container, path=(*pod.path, "containers")) for added_container in self.containers)
         return with_requests(
             replace(
                 pod,
@@ -144,14 +146,14 @@ class Mutations:
         """
         live = self._running.live(workload)
         if live is None:
-            found = self._expected(workload)
-        elif (found := self._own(live)) is not None and (in_changed_namespace or not _chosen_alike(workload, live)):
-            found = None if _opts_out(workload) else replace(found, is_expected=True)
-        if found is not None and not self._is_expecting:
-            found = found.certain
-        if found is None or found.is_nothing:
+            mutation = self._expected(workload)
+        elif (mutation := self._own(live)) is not None and (in_changed_namespace or not _chosen_alike(workload, live)):
+            mutation = None if _opts_out(workload) else replace(mutation, is_expected=True)
+        if mutation is not None and not self._is_expecting:
+            mutation = mutation.certain
+        if mutation is None or mutation.is_nothing:
             return None
-        left = found.beyond(workload.pod)
+        left = mutation.beyond(workload.pod)
         return None if left.is_nothing else left
 
     def _own(self, live: Workload) -> Mutation | None:
@@ -167,13 +169,16 @@ class Mutations:
         alike = sum(_look_alike(bound.pod, pod) for bound in newest)
         hashed = {key: value for key, value in pod.labels.items() if key not in live.pod.labels}
         template = self._admission.stored(live.pod, hashed)
-        own, init = ({one.name: one for one in each} for each in (template.containers, template.init_containers))
-        added = tuple(one for one in pod.init_containers if one.name not in init)
-        order = ("", *(one.name for one in pod.init_containers))
+        own, init = (
+            {container.name: container for container in each}
+            for each in (template.containers, template.init_containers)
+        )
+        added = tuple(container for container in pod.init_containers if container.name not in init)
+        order = ("", *(container.name for container in pod.init_containers))
         return Mutation(
-            tuple(one for one in pod.containers if one.name not in own),
+            tuple(container for container in pod.containers if container.name not in own),
             added,
-            {one.name: order[order.index(one.name) - 1] for one in added},
+            {container.name: order[order.index(container.name) - 1] for container in added},
             dict(_resizes(pod, live.pod, {**init, **own})),
             {k: v for k, v in pod.node_selector.items() if template.node_selector.get(k) != v},
             tuple(_own_tolerations(pod, template)),
@@ -192,7 +197,7 @@ class Mutations:
             pods = [b for b in pods if b.pod.labels.get(HASH) == revision.template_hash]
         elif not _has_made(live, pods):
             return ()
-        images = {(one.name, one.image) for one in (*live.pod.containers, *live.pod.init_containers)}
+        images = {(container.name, container.image) for container in (*live.pod.containers, *live.pod.init_containers)}
         pods = [b for b in pods if images <= {(c.name, c.image) for c in (*b.pod.containers, *b.pod.init_containers)}]
         last = max((bound.created for bound in pods), default="")
         return [bound for bound in pods if bound.created == last]
@@ -207,14 +212,20 @@ class Mutations:
 
     def _of_namespace(self, namespace: str) -> Mutation | None:
         live = [w for w in self._inventory.workloads if w.namespace == namespace and w.stays]
-        known = {w.ref.title: found for w in live if (found := self._own(w)) is not None}
+        known = {w.ref.title: mutation for w in live if (mutation := self._own(w)) is not None}
         if len(known) < 2:
             return None
-        every = [{one.name: one for one in (*m.containers, *m.init_containers)} for m in known.values()]
+        every = [
+            {container.name: container for container in (*m.containers, *m.init_containers)} for m in known.values()
+        ]
         first = next(iter(known.values()))
 
         def shared(containers: Sequence[Container]) -> tuple[Container, ...]:
-            return tuple(one for one in containers if all(_same(each.get(one.name), one) for each in every))
+            return tuple(
+                container
+                for container in containers
+                if all(_same(each.get(container.name), container) for each in every)
+            )
 
         pods = sum(each.pods for each in known.values())
         return Mutation(
@@ -227,8 +238,11 @@ class Mutations:
         )
 
 
-def _same(one: Container | None, other: Container) -> bool:
-    return one is not None and (one.requests, one.restart_always) == (other.requests, other.restart_always)
+def _same(container: Container | None, other: Container) -> bool:
+    return container is not None and (container.requests, container.restart_always) == (
+        other.requests,
+        other.restart_always,
+    )
 
 
 def _resized(container: str) -> str:
@@ -248,13 +262,13 @@ def _resizes(
 
     ``stored``: container → as the API server stores it now.
     """
-    own = {one.name: one.requests for one in (*written.containers, *written.init_containers)}
-    for one in (*pod.containers, *pod.init_containers):
-        before = stored[one.name].requests if one.name in stored else one.requests
-        filled_in = before.keys() - own.get(one.name, {}).keys()
-        after = {r: n for r, n in one.requests.items() if r not in filled_in and n != before.get(r)}
+    own = {container.name: container.requests for container in (*written.containers, *written.init_containers)}
+    for container in (*pod.containers, *pod.init_containers):
+        before = stored[container.name].requests if container.name in stored else container.requests
+        filled_in = before.keys() - own.get(container.name, {}).keys()
+        after = {r: n for r, n in container.requests.items() if r not in filled_in and n != before.get(r)}
         if after:
-            yield one.name, (before, after)
+            yield container.name, (before, after)
 
 
 def _has_made(live: Workload, pods: Sequence[BoundPod]) -> bool:
@@ -292,9 +306,9 @@ def _opts_out(workload: Workload) -> bool:
     return any("inject" in key and value in ("false", "disabled") for key, value in marks)
 
 
-def _look_alike(one: Pod, other: Pod) -> bool:
+def _look_alike(pod: Pod, other: Pod) -> bool:
     """Return whether the same is added to two pods; labels may differ, as those of a StatefulSet do."""
-    return one is other or all(getattr(one, name) == getattr(other, name) for name in _ADDED)
+    return pod is other or all(getattr(pod, name) == getattr(other, name) for name in _ADDED)
 
 
 def _own_tolerations(pod: Pod, template: Pod) -> Iterator[Toleration]:

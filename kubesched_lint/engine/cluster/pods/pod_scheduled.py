@@ -102,15 +102,15 @@ def _counts(text: str) -> tuple[tuple[tuple[str, int], ...], str]:
     counts: dict[str, int] = {}
     text, rest = text.strip(), ""
     for entry in map(str.strip, _ENTRY.split(text)):
-        found = _COUNTED.fullmatch(entry.rstrip(","))
-        if found is None:
+        match = _COUNTED.fullmatch(entry.rstrip(","))
+        if match is None:
             rest = entry.rstrip(" .")
             continue
-        reason, _, after = found[2].partition(". ")
+        reason, _, after = match[2].partition(". ")
         rest = rest or after.rstrip(" ,.")
         reason = _TAINT.sub("node(s) had untolerated taint(s)", reason.rstrip("."))
         reason = _OLDER.get(reason, reason)
-        counts[reason] = counts.get(reason, 0) + int(found[1])
+        counts[reason] = counts.get(reason, 0) + int(match[1])
     return tuple(sorted(counts.items())), rest
 
 
@@ -126,8 +126,8 @@ def redacted(message: str, resource: Callable[[str], str], name: Callable[[str],
 
 
 def _redacted(piece: str, resource: Callable[[str], str], name: Callable[[str], str]) -> str:
-    found = _COUNTED.fullmatch(piece.strip())
-    count, reason = (f"{found[1]} ", found[2]) if found else ("", piece.strip())
+    match = _COUNTED.fullmatch(piece.strip())
+    count, reason = (f"{match[1]} ", match[2]) if match else ("", piece.strip())
     if is_known_reason(reason):
         return piece
     if short := _INSUFFICIENT.fullmatch(reason):

@@ -24,8 +24,8 @@ Identity = tuple[str, str, str]
 def ordinal_of(bound: BoundPod) -> int | None:
     """Return the ordinal in the name of a StatefulSet's pod, which is 32 bits (getParentNameAndOrdinal)."""
     digits = bound.name.rpartition("-")[2]
-    found = go_int(digits) if digits[:1].isdigit() else None
-    return found if found is not None and found < 1 << 31 else None
+    ordinal = go_int(digits) if digits[:1].isdigit() else None
+    return ordinal if ordinal is not None and ordinal < 1 << 31 else None
 
 
 def _may_be_of(workload: Workload, bound: BoundPod) -> bool:
@@ -45,19 +45,19 @@ class Running:
     def pods_of(self, workload: Workload) -> tuple[BoundPod, ...]:
         if workload.custom is not None:
             return tuple(filter(partial(_may_be_of, workload), self._of_custom(workload, workload.custom)))
-        found = self._pods_of(workload.kind, workload.namespace, workload.name)
+        pods = self._pods_of(workload.kind, workload.namespace, workload.name)
         if workload.kind == "StatefulSet":
-            found = [bound for bound in found if _may_be_of(workload, bound)]
+            pods = [bound for bound in pods if _may_be_of(workload, bound)]
         if workload.kind in _ADOPTING and workload.namespace in self._orphans:
-            return (*found, *self._adopted(workload))
+            return (*pods, *self._adopted(workload))
         if workload.kind != "Deployment" or workload.selector is None:
-            return tuple(found)
+            return tuple(pods)
         known = self._replica_sets
         selector = workload.selector
         # An owner listed in the snapshot is certain; an owner inferred from names must also select the pod.
         return tuple(
             bound
-            for bound in found
+            for bound in pods
             if (bound.owner is not None and (bound.namespace, bound.owner.name) in known)
             or selector.matches(bound.pod.labels)
         )
@@ -76,8 +76,8 @@ class Running:
 
     def workload_of(self, bound: BoundPod) -> Workload | None:
         """Return the workload of the snapshot that owns a pod, for a Deployment's ReplicaSet the Deployment."""
-        found = (self._workloads.get(identity) for identity in reversed([*self.owners_of(bound)]))
-        return next(filter(None, found), None)
+        owners = (self._workloads.get(identity) for identity in reversed([*self.owners_of(bound)]))
+        return next(filter(None, owners), None)
 
     def _of_custom(self, workload: Workload, custom: Custom) -> Iterator[BoundPod]:
         """Yield the pods with the labels that a card names, whose controller is of the kind that it names.
@@ -97,11 +97,11 @@ class Running:
     @cached_property
     def _owned(self) -> dict[tuple[str, str], list[BoundPod]]:
         """(namespace, kind of controller) → its pods; those of a Deployment's ReplicaSet are also the Deployment's."""
-        found: dict[tuple[str, str], list[BoundPod]] = {}
+        pods_of_kinds: dict[tuple[str, str], list[BoundPod]] = {}
         for bound in self._inventory.pods:
             for kind in {kind for kind, _, _ in self.owners_of(bound)} if bound.owner is not None else ():
-                found.setdefault((bound.namespace, kind), []).append(bound)
-        return found
+                pods_of_kinds.setdefault((bound.namespace, kind), []).append(bound)
+        return pods_of_kinds
 
     def _adopted(self, workload: Workload) -> Iterator[BoundPod]:
         """Yield the pods without a controller that this one adopts (``controller_ref_manager.go``, ClaimObject).
@@ -120,11 +120,11 @@ class Running:
 
         In sketches a hash marks a Deployment's pods.
         """
-        found: dict[str, list[BoundPod]] = {}
+        orphans: dict[str, list[BoundPod]] = {}
         for bound in self._inventory.pods:
             if bound.owner is None and not bound.terminating and HASH not in bound.pod.labels:
-                found.setdefault(bound.namespace, []).append(bound)
-        return found
+                orphans.setdefault(bound.namespace, []).append(bound)
+        return orphans
 
     @cached_property
     def _workloads(self) -> dict[Identity, Workload]:
@@ -136,11 +136,11 @@ class Running:
 
     @cached_property
     def _revisions(self) -> dict[tuple[str, str], tuple[ReplicaSet, ...]]:
-        found: dict[tuple[str, str], list[ReplicaSet]] = {}
+        revisions: dict[tuple[str, str], list[ReplicaSet]] = {}
         for revision in sorted(self._inventory.replica_sets, key=lambda r: -r.revision):
             if revision.owner_kind == "Deployment":
-                found.setdefault((revision.namespace, revision.owner), []).append(revision)
-        return {key: tuple(revisions) for key, revisions in found.items()}
+                revisions.setdefault((revision.namespace, revision.owner), []).append(revision)
+        return {key: tuple(revisions) for key, revisions in revisions.items()}
 
     def _pods_of(self, kind: str, namespace: str, name: str) -> Sequence[BoundPod]:
         """Return the pods of a controller; only the namespaces that are asked for are indexed."""
@@ -155,22 +155,22 @@ class Running:
 
     @cached_property
     def _in_namespace(self) -> dict[str, list[BoundPod]]:
-        found = defaultdict[str, list[BoundPod]](list)
+        by_namespace = defaultdict[str, list[BoundPod]](list)
         for bound in self._inventory.pods:
-            found[bound.pod.namespace].append(bound)
-        return found
+            by_namespace[bound.pod.namespace].append(bound)
+        return by_namespace
 
     def _by_owner(self, pods: Iterable[BoundPod]) -> dict[Identity, list[BoundPod]]:
-        found: dict[Identity, list[BoundPod]] = {}
+        by_owner: dict[Identity, list[BoundPod]] = {}
         known: dict[tuple[Pod, Owner | None], list[list[BoundPod]]] = {}
         for bound in pods:
             kind = (bound.pod, bound.owner)  # replicas share both
             members = known.get(kind) if bound.owner is not None else None
             if members is None:
-                members = known[kind] = [found.setdefault(identity, []) for identity in self.owners_of(bound)]
+                members = known[kind] = [by_owner.setdefault(identity, []) for identity in self.owners_of(bound)]
             for sharing in members:
                 sharing.append(bound)
-        return found
+        return by_owner
 
     def owners_of(self, bound: BoundPod) -> Iterator[Identity]:
         """Yield its controller, and for a ReplicaSet also the Deployment that owns it."""
@@ -180,8 +180,8 @@ class Running:
             yield "Pod", namespace, bound.name
             if template_hash:
                 # A pod of a sketch: the ReplicaSet controller names pods deployment-hash-random.
-                deployment, found, _ = bound.name.rpartition(f"-{template_hash}-")
-                if found:
+                deployment, separator, _ = bound.name.rpartition(f"-{template_hash}-")
+                if separator:
                     yield "Deployment", namespace, deployment
             return
         yield owner.kind, namespace, owner.name

@@ -89,8 +89,8 @@ def changed_fields(before: Any, after: Any, path: Path = ()) -> Iterator[Path]:
             if not (key in _QUANTITIES and _same_quantity(name, ours, theirs)):
                 yield from changed_fields(ours, theirs, (*path, str(name)))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for number, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from changed_fields(one, other, (*path, number))
+        for number, (entry, other) in enumerate(zip(before, after, strict=True)):
+            yield from changed_fields(entry, other, (*path, number))
     elif before != after and not (_stands_for(before, after, key) or _stands_for(after, before, key)):
         yield path
 
@@ -130,8 +130,8 @@ def _changes(ours: Any, theirs: Any, key: str) -> Iterator[bool]:
                 continue
             yield from _changes(value, theirs.get(name), str(name))
     elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        for one, other in zip(ours, theirs, strict=True):
-            yield from _changes(one, other, key)
+        for entry, other in zip(ours, theirs, strict=True):
+            yield from _changes(entry, other, key)
     elif not (ours == theirs or (theirs is None and _is_absent(ours, key))):
         yield True
 

@@ -62,14 +62,14 @@ DEFAULTS = PluginSet(
 
 def plugin_sets(profile: Mapping[str, Any]) -> Mapping[str, PluginSet]:
     """Return extension point → what a decoded profile enables and disables there."""
-    found = {}
+    sets = {}
     for point in (MULTI_POINT, *EXTENSION_POINTS):
         chosen = profile.get("plugins", {}).get(point, {})
-        enabled = tuple(Plugin(one.get("name", ""), one.get("weight", 0)) for one in chosen.get("enabled", ()))
-        disabled = frozenset(one.get("name", "") for one in chosen.get("disabled", ()))
+        enabled = tuple(Plugin(plugin.get("name", ""), plugin.get("weight", 0)) for plugin in chosen.get("enabled", ()))
+        disabled = frozenset(plugin.get("name", "") for plugin in chosen.get("disabled", ()))
         if enabled or disabled:
-            found[point] = PluginSet(enabled, disabled)
-    return found
+            sets[point] = PluginSet(enabled, disabled)
+    return sets
 
 
 def merged(defaults: PluginSet, custom: PluginSet) -> PluginSet:
@@ -94,9 +94,9 @@ def at_point(point: str, custom: Mapping[str, PluginSet]) -> tuple[Plugin, ...]:
     everywhere = merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())).enabled
     shared = [plugin for plugin in everywhere if has_point(plugin.name, point)]
     names = {plugin.name for plugin in shared}
-    here = {plugin.name for plugin in own.enabled}
+    enabled_names = {plugin.name for plugin in own.enabled}
     first = [plugin for plugin in own.enabled if plugin.name in names and plugin.name not in own.disabled]
-    then = [plugin for plugin in shared if plugin.name not in here and plugin.name not in own.disabled]
+    then = [plugin for plugin in shared if plugin.name not in enabled_names and plugin.name not in own.disabled]
     return (*first, *then, *(plugin for plugin in own.enabled if plugin not in first))
 
 
@@ -118,7 +118,7 @@ def has_point(name: str, point: str) -> bool:
 def foreign(custom: Mapping[str, PluginSet]) -> Sequence[str]:
     """Return the enabled plugins that kube-scheduler does not have, sorted."""
     sets = (merged(DEFAULTS, custom.get(MULTI_POINT, PluginSet())), *custom.values())
-    return sorted({plugin.name for one in sets for plugin in one.enabled} - OWN)
+    return sorted({plugin.name for plugin_set in sets for plugin in plugin_set.enabled} - OWN)
 
 
 _LEANING = (
@@ -135,8 +135,10 @@ def half_disabled(custom: Mapping[str, PluginSet]) -> Iterator[str]:
 
     Whether they fail depends on the number of feasible nodes, on feature gates and on claims.
     """
-    found = {point: {plugin.name for plugin in at_point(point, custom)} for one in _LEANING for point in one[:2]}
+    running_at = {
+        point: {plugin.name for plugin in at_point(point, custom)} for points in _LEANING for point in points[:2]
+    }
     for earlier, later, names in _LEANING:
         for name in names:
-            if name in found[later] and name not in found[earlier]:
+            if name in running_at[later] and name not in running_at[earlier]:
                 yield f"{name} runs at {later} and not at {earlier}"

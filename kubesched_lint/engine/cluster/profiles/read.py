@@ -40,7 +40,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 def profiles_of(configuration: Value, source: Source | None = None) -> Mapping[str, SchedulerProfile]:
     """Return scheduler name → profile of a valid configuration, with its place in ``source``."""
-    found = (
+    profiles = (
         replace(
             _profile(profile, i, configuration),
             origin="" if source is None else f"{source.path}:{source.span(('profiles', i)).line}",
@@ -49,7 +49,7 @@ def profiles_of(configuration: Value, source: Source | None = None) -> Mapping[s
         )
         for i, profile in enumerate(configuration.get("profiles") or [{}])
     )
-    return {profile.name: profile for profile in found}
+    return {profile.name: profile for profile in profiles}
 
 
 def _profile(profile: Value, number: int, configuration: Value) -> SchedulerProfile:
@@ -93,13 +93,13 @@ def _names(custom: Mapping[str, PluginSet], point: str) -> tuple[str, ...]:
 
 def _arguments(profile: Value, path: Path, ignored: frozenset[str]) -> dict[str, Any]:
     """Return the fields of a profile that ``pluginConfig`` sets."""
-    found: dict[str, Any] = {"ignored_resources": frozenset()}
+    arguments: dict[str, Any] = {"ignored_resources": frozenset()}
     for i, entry in enumerate(profile.get("pluginConfig", ())):
         read = _READERS.get(entry.get("name", ""))
         if read is not None:
-            found.update(read(entry.get("args", {}), (*path, i, "args")))
-    found["ignored_resources"] |= ignored
-    return found
+            arguments.update(read(entry.get("args", {}), (*path, i, "args")))
+    arguments["ignored_resources"] |= ignored
+    return arguments
 
 
 def _fit(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
@@ -135,10 +135,10 @@ def _balanced(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
 
 
 def _node_affinity(args: Value, path: Path) -> Iterator[tuple[str, Any]]:
-    added, here = args.get("addedAffinity", {}), (*path, "addedAffinity")
+    added, affinity_path = args.get("addedAffinity", {}), (*path, "addedAffinity")
     if _REQUIRED in added:
-        yield "added_node_terms", node_terms(added[_REQUIRED], (*here, _REQUIRED))
-    yield "added_preferred_node_terms", each(preferred_node_term, added, _PREFERRED, here)
+        yield "added_node_terms", node_terms(added[_REQUIRED], (*affinity_path, _REQUIRED))
+    yield "added_preferred_node_terms", each(preferred_node_term, added, _PREFERRED, affinity_path)
 
 
 def _spread(args: Value, path: Path) -> Iterator[tuple[str, Any]]:

@@ -103,18 +103,18 @@ def explore(
 ) -> Exploration:
     """Return the states reachable from ``starts``; stop at the cap with ``complete`` False."""
     canonical = transitions.model.symmetry.canonical
-    found = Exploration()
+    exploration = Exploration()
     stack: list[State] = []
     most_moves = MOVES_EACH * max(1, most_states)
     for start in starts:
         state = canonical(transitions.settle(start))
-        if state not in found.parents:
-            found.parents[state] = None
+        if state not in exploration.parents:
+            exploration.parents[state] = None
             stack.append(state)
     while stack:
-        if len(found.parents) > most_states:
-            found.complete = False
-            return found
+        if len(exploration.parents) > most_states:
+            exploration.complete = False
+            return exploration
         state = stack.pop()
         moved = False
         work.spend(work.PLACE)
@@ -123,15 +123,15 @@ def explore(
             moved = True
             most_moves -= 1
             if most_moves < 0:  # a single state may have too many moves
-                found.complete = False
-                return found
+                exploration.complete = False
+                return exploration
             next_state = canonical(after)
-            if next_state not in found.parents:
-                found.parents[next_state] = (state, step)
+            if next_state not in exploration.parents:
+                exploration.parents[next_state] = (state, step)
                 stack.append(next_state)
         if not moved:
-            found.finals[canonical(settled(state))] = state
-    return found
+            exploration.finals[canonical(settled(state))] = state
+    return exploration
 
 
 def run_once(
@@ -214,7 +214,7 @@ def explore_by_runs(
     ``each`` has the transitions of each start, or one for all. The courses take at most ``most_work`` together; one
     that is cut short has no end.
     """
-    found = Exploration(complete=False)
+    exploration = Exploration(complete=False)
     left = most_work
     for i in range(max(runs, len(starts)) if starts else 0):
         place = i % len(starts)
@@ -226,15 +226,15 @@ def explore_by_runs(
         before = steps[-1][1]
         final = settled(before)
         if draw is not None:  # these courses are long, and comparing all their states is slow
-            final = next((known for known in found.finals if known == final), final)
+            final = next((known for known in exploration.finals if known == final), final)
             part = TracePart("", transitions.model, steps[0][1], tuple(steps[1:]))
-            found.parts.setdefault(final, part)
+            exploration.parts.setdefault(final, part)
         else:
-            _remember(steps, found.parents)
-        found.finals[final] = before
+            _remember(steps, exploration.parents)
+        exploration.finals[final] = before
         if is_last(final):
             break
-    return found
+    return exploration
 
 
 def _remember(steps: Sequence[tuple[Step, State]], parents: dict[State, tuple[State, Step] | None]) -> None:

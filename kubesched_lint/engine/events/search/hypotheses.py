@@ -99,7 +99,7 @@ class NodeChange(Struct, frozen=True):
         return replace(
             before,
             pods=(*pods, *(bound for newcomer in self.added for bound in newcomer.pods)),
-            csi_nodes=(*before.csi_nodes, *(one for newcomer in self.added for one in newcomer.drivers)),
+            csi_nodes=(*before.csi_nodes, *(driver for newcomer in self.added for driver in newcomer.drivers)),
         )
 
     @property

@@ -66,21 +66,21 @@ class NodeEvent:
         apart = frozenset(
             s for p in self._unreachable for s, _ in state.bound[p] if self._are_replaced_in_turn(s, state)
         )
-        here = [
+        on_touched = [
             (slot, n)
             for p in self._touched
             if p not in self._unreachable
             for slot, n in state.bound[p]
             if self._must_go(slot, p)
         ]
-        leaving = frozenset(slot for slot, _ in here if self._go_one_by_one(slot, state))
-        gone = [model.pod(slot) for slot, _ in here if slot not in leaving]
+        leaving = frozenset(slot for slot, _ in on_touched if self._go_one_by_one(slot, state))
+        gone = [model.pod(slot) for slot, _ in on_touched if slot not in leaving]
 
         def wakes(pod: Pod, by: frozenset[str]) -> bool:
             return self._wakes(pod, by) or any(wakes_on_delete(pod, by, g, model.cluster) for g in gone)
 
         after = self._with_holdings(self._on_later_nodes(state), state, leaving)
-        for slot, count in here:
+        for slot, count in on_touched:
             after = with_leaving(after, slot, count) if slot in leaving else transitions.remade(after, slot, count)
             after = after if slot in leaving else transitions.synced(after, slot)
         after = self._ended(after, state, apart)
@@ -251,11 +251,11 @@ class Evictions:
     def _leaving_pods(self, state: State, position: int) -> list[int]:
         """Return the slot of each pod on a node that a drain evicts: many nodes hold the same, and most none soon."""
         held = state.bound[position]
-        found = self._leaving.get(held)
-        if found is None:
+        leaving = self._leaving.get(held)
+        if leaving is None:
             slots = frozenset(self.leaving(state, position))
-            found = self._leaving[held] = tuple(slot for slot, count in held if slot in slots for _ in range(count))
-        return [*found]
+            leaving = self._leaving[held] = tuple(slot for slot, count in held if slot in slots for _ in range(count))
+        return [*leaving]
 
     def leaving(self, state: State, position: int) -> Iterator[int]:
         """Yield the slots of the pods on a node that a drain evicts."""
@@ -266,9 +266,9 @@ class Evictions:
 
     def _does_stay(self, slot: int) -> bool:
         pod_types = self._transitions.pod_types
-        found = pod_types.kind(slot) == "DaemonSet" or pod_types.slots[slot].workload in self._spared
-        self._stays[slot] = found
-        return found
+        stays = pod_types.kind(slot) == "DaemonSet" or pod_types.slots[slot].workload in self._spared
+        self._stays[slot] = stays
+        return stays
 
     def _evicted(self, slot: int, position: int, state: State) -> Iterator[Move]:
         before = self._transitions.remade(state, slot)
@@ -282,9 +282,9 @@ class Evictions:
         if len(ours) > 1:
             return False  # "This pod has more than one PodDisruptionBudget" (eviction.go)
         counts = [(b, *self._budgets.counted(b, state)) for b in ours]
-        if self._transitions.pod_types.unready[slot] and all(lets_unready_go(b, *here) for b, *here in counts):
+        if self._transitions.pod_types.unready[slot] and all(lets_unready_go(b, *counted) for b, *counted in counts):
             return True
-        return all(allowed_disruptions(b, *here) > 0 for b, *here in counts)
+        return all(allowed_disruptions(b, *counted) > 0 for b, *counted in counts)
 
 
 class Drain(Evictions):

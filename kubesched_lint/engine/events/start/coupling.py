@@ -31,9 +31,9 @@ def joined(count: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...
 
     apart = count
     for a, b in pairs if count > 1 else ():
-        one, other = find(a), find(b)
-        if one != other:
-            leader[one] = other
+        root, other = find(a), find(b)
+        if root != other:
+            leader[root] = other
             apart -= 1
             if apart == 1:
                 break  # no further pair changes anything
@@ -62,8 +62,8 @@ def selecting(pods: Sequence[Pod], state: ClusterState) -> Iterator[tuple[int, i
         selectors = (c.selector for c in holder.spread if c.is_hard and c.selector is not None)
         every: tuple[_Asked, ...] = (*holder.required_affinity, *holder.required_anti_affinity, *selectors)
         for asked in every:
-            found = ((a, b) for b in selection.of(asked, holder.namespace) if b != a)
-            yield from islice(found, 1 if (asked, holder.namespace) in met else None)
+            selected = ((a, b) for b in selection.of(asked, holder.namespace) if b != a)
+            yield from islice(selected, 1 if (asked, holder.namespace) in met else None)
             met.add((asked, holder.namespace))
 
 
@@ -79,29 +79,29 @@ class PodSelection:
 
     def of(self, asked: _Asked, namespace: str) -> tuple[int, ...]:
         """Return the numbers of the pods that a term or selector of a pod in ``namespace`` selects, ascending."""
-        found = self._found.get((asked, namespace))
-        if found is None:
-            found = tuple(self._index.listed(self._selected(asked, namespace)))
-            found = self._found[asked, namespace] = self._same.setdefault(found, found)
-        return found
+        selected = self._found.get((asked, namespace))
+        if selected is None:
+            numbers = tuple(self._index.listed(self._selected(asked, namespace)))
+            selected = self._found[asked, namespace] = self._same.setdefault(numbers, numbers)
+        return selected
 
     def of_all(self, terms: Sequence[PodAffinityTerm], namespace: str) -> tuple[int, ...]:
         """Return the numbers of the pods that all terms select."""
-        found, *others = (self.of(term, namespace) for term in terms)
+        numbers, *others = (self.of(term, namespace) for term in terms)
         for more in others:
             kept = set(more)
-            found = tuple(i for i in found if i in kept)
-        return found
+            numbers = tuple(i for i in numbers if i in kept)
+        return numbers
 
     def _selected(self, asked: _Asked, namespace: str) -> NodeSet:
         index = self._index
         if isinstance(asked, Selector):
             return index.selected_by(asked) & index.in_namespace(namespace)
-        found = index.selected_by(asked.selector)
+        matching = index.selected_by(asked.selector)
         within = index.in_namespaces(named_namespaces(asked, namespace))
-        if asked.namespace_selector is not None and found & ~within:
+        if asked.namespace_selector is not None and matching & ~within:
             within |= self._state.in_selected_namespaces(index, asked.namespace_selector)
-        return found & within
+        return matching & within
 
 
 def selecting_terms(held: HeldTerms[T], pod: Pod, state: ClusterState) -> Iterator[tuple[PodAffinityTerm, Sequence[T]]]:

@@ -89,11 +89,11 @@ class EvictablePods:
     @cached_property
     def _eager(self) -> Mapping[tuple[int, NodeSet], Sequence[int]]:
         """The workloads that may preempt, by their priorities and the nodes that they can use."""
-        found: dict[tuple[int, NodeSet], list[int]] = {}
+        eager: dict[tuple[int, NodeSet], list[int]] = {}
         for i, pod in enumerate(self._simulated.pods):
             if preempting_priority(pod) > self.weakest:
-                found.setdefault((preempting_priority(pod), self._simulated.usable[i]), []).append(i)
-        return found
+                eager.setdefault((preempting_priority(pod), self._simulated.usable[i]), []).append(i)
+        return eager
 
     @cached_property
     def _evicted(self) -> tuple[Sequence[NodeSet], int]:
@@ -102,18 +102,18 @@ class EvictablePods:
     @cached_property
     def preemptors(self) -> Mapping[Pod, Sequence[int]]:
         """Pod → the workloads of the set because of which it may be preempted, for pods that have any."""
-        found: dict[Pod, Sequence[int]] = {}
+        preemptors: dict[Pod, Sequence[int]] = {}
         for group, nodes in zip(self._simulated.others, self._evicted[0], strict=True):
             if nodes:
                 rank = group.pod.priority or 0
                 own = [who for (p, usable), who in self._eager.items() if rank < p and usable & nodes]
                 groups = own if rank >= self._evicted[1] else [*self._eager.values()]
-                before = found.get(group.pod)  # if some of these pods terminate
+                before = preemptors.get(group.pod)  # if some of these pods terminate
                 if before is not None:
-                    found[group.pod] = sorted({*before, *chain.from_iterable(groups)})
+                    preemptors[group.pod] = sorted({*before, *chain.from_iterable(groups)})
                 else:
-                    found[group.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
-        return found
+                    preemptors[group.pod] = groups[0] if len(groups) == 1 else sorted(chain.from_iterable(groups))
+        return preemptors
 
     @cached_property
     def _preempting(self) -> frozenset[int]:
@@ -159,12 +159,12 @@ class EvictablePods:
         return tuple(pod for pod in self._kinds if pod.required_anti_affinity)
 
     def _without(self, kinds: frozenset[Pod]) -> SimulatedSet:
-        found = self._fewer.get(kinds)
-        if found is None:
+        fewer = self._fewer.get(kinds)
+        if fewer is None:
             objects = self._simulated.objects
             staying = tuple(b for b in self._pods if b.pod not in kinds)
-            found = self._fewer[kinds] = replace(self._simulated, objects=replace(objects, pods=staying))
-        return found
+            fewer = self._fewer[kinds] = replace(self._simulated, objects=replace(objects, pods=staying))
+        return fewer
 
     # --- who is followed --------------------------------------------------------------------------------------------
 
@@ -217,9 +217,9 @@ def _owner_of(bound: BoundPod) -> tuple[str, str, str]:
     return ("Pod", bound.namespace, "") if owner is None else (owner.kind, bound.namespace, owner.name)
 
 
-def _is_alike(one: BoundPod, other: BoundPod) -> bool:
+def _is_alike(bound: BoundPod, other: BoundPod) -> bool:
     """Whether both have the same owner; for bare pods, whether they differ only in name and node."""
-    return _owner_of(one) == _owner_of(other) and (one.owner is not None or same_values(one.pod, other.pod))
+    return _owner_of(bound) == _owner_of(other) and (bound.owner is not None or same_values(bound.pod, other.pod))
 
 
 def _guest(group: Sequence[BoundPod]) -> ForeignWorkload:

@@ -25,11 +25,11 @@ def components(simulated: SimulatedSet) -> tuple[tuple[int, ...], ...]:
     if simulated.supposed is not None and (simulated.supposed.change.added or simulated.supposed.change.unlabelled):
         return (tuple(range(len(simulated.pods))),)
 
-    def found() -> tuple[tuple[int, ...], ...]:
+    def join() -> tuple[tuple[int, ...], ...]:
         contended = [member.number for member in simulated.members if not _is_roomy(member)]
         return _joined(simulated, chain(pairwise(contended), _tied(simulated)))
 
-    return _attempts(simulated)[0].made(found)
+    return _attempts(simulated)[0].made(join)
 
 
 def _tied(simulated: SimulatedSet) -> Iterator[tuple[int, int]]:
@@ -84,11 +84,11 @@ def _group_of_each(simulated: SimulatedSet) -> Sequence[tuple[int, ...]]:
 
 def _by_member(groups: Sequence[tuple[int, ...]]) -> Sequence[tuple[int, ...]]:
     """Return the group of each workload, by its number."""
-    found: list[tuple[int, ...]] = [()] * sum(map(len, groups))
+    groups_of_members: list[tuple[int, ...]] = [()] * sum(map(len, groups))
     for members in groups:
         for i in members:
-            found[i] = members
-    return found
+            groups_of_members[i] = members
+    return groups_of_members
 
 
 def acquaintances(member: SimulatedMember) -> tuple[int, ...]:
@@ -143,17 +143,17 @@ def _is_roomy(member: SimulatedMember) -> bool:
 
 def _demand_near(simulated: SimulatedSet, nodes: NodeSet, resource: str) -> int:
     """Return the most that pods that can use any of these nodes request; running pods may be anywhere."""
-    found = _near(simulated).get((nodes, resource))
-    if found is None:
-        found = sum(
+    demand = _near(simulated).get((nodes, resource))
+    if demand is None:
+        demand = sum(
             (1 if resource == "pods" else pod.requests.get(resource, 0)) * most_pods(simulated.member(i))
             for i, pod in enumerate(simulated.pods)
             if simulated.usable[i] & nodes
         )
         running = [b.pod for pods in simulated.running.values() for b in pods]
-        found += sum(1 if resource == "pods" else pod.requests.get(resource, 0) for pod in running)
-        _near(simulated)[nodes, resource] = found
-    return found
+        demand += sum(1 if resource == "pods" else pod.requests.get(resource, 0) for pod in running)
+        _near(simulated)[nodes, resource] = demand
+    return demand
 
 
 @once_per_set

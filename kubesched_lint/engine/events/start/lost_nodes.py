@@ -15,14 +15,14 @@ from kubesched_lint.engine.model.workload import Workload
 
 def pods_by_node(timeline: Timeline, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:
     """Return node → number of pods on it, over the first ``most`` ends; with ``workloads``, only theirs."""
-    found: dict[str, int] = {}
+    pods_of_nodes: dict[str, int] = {}
     slots = timeline.pod_types.slots
     for state in timeline.states[:most]:
         for position in compress(range(len(state.bound)), state.bound):
             name = timeline.nodes[position].name
             count = sum(n for slot, n in state.bound[position] if not workloads or slots[slot].workload in workloads)
-            found[name] = found.get(name, 0) + count
-    return found
+            pods_of_nodes[name] = pods_of_nodes.get(name, 0) + count
+    return pods_of_nodes
 
 
 def nodes_of(workload: Workload, timeline: Timeline, most: int, *, fewest: bool) -> Sequence[str]:
@@ -43,10 +43,10 @@ def nodes_to_lose(simulated: SimulatedSet, timeline: Timeline, most: int) -> Seq
     ordered = [*sorted(pods, key=lambda name: (-pods[name], name)), *without]
     if len(ordered) <= most:
         return ordered
-    found: dict[int, str] = {}
+    nodes_of_kinds: dict[int, str] = {}
     for name in ordered:
-        found.setdefault(kinds[name], name)
-    return list(dict.fromkeys((*found.values(), *ordered)))[:most]
+        nodes_of_kinds.setdefault(kinds[name], name)
+    return list(dict.fromkeys((*nodes_of_kinds.values(), *ordered)))[:most]
 
 
 def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], nodes: Sequence[str]) -> Sequence[str]:
@@ -63,13 +63,13 @@ def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], 
     stronger, stays = list(above(member)), member.workload.kind == "DaemonSet" and most is None
     for timeline in timelines:
         itself = timeline.numbers[member.workload.key]
-        those = {timeline.numbers[workload.key]: workload for workload in stronger if workload.key in timeline.numbers}
-        if any(_waits(timeline, state, {itself, *those}) for state in timeline.states):
+        rivals = {timeline.numbers[workload.key]: workload for workload in stronger if workload.key in timeline.numbers}
+        if any(_waits(timeline, state, {itself, *rivals}) for state in timeline.states):
             return nodes
         for node, pods in () if stays else pods_by_node(timeline, (itself,), most).items():
             own[node] = own.get(node, 0) + pods
         # A pod of a DaemonSet ends with its node.
-        anew = frozenset(i for i, workload in those.items() if workload.kind != "DaemonSet")
+        anew = frozenset(i for i, workload in rivals.items() if workload.kind != "DaemonSet")
         moving.update(node for node, pods in pods_by_node(timeline, anew).items() if pods and anew)
     ordered = sorted((node for node, pods in own.items() if pods), key=lambda node: (-own[node], node))
     first = [node for node in nodes if own.get(node)] or ordered[: event in UNREACHABLE_OF]
@@ -93,9 +93,9 @@ def _waits(timeline: Timeline, state: State, workloads: Collection[int]) -> bool
 def _kinds(simulated: SimulatedSet) -> Mapping[str, int]:
     """Return name of a node → number of its kind, in the order of names."""
     numbers: dict[Hashable, int] = {}
-    found = {}
+    kinds = {}
     for node in sorted(simulated.nodes, key=lambda node: node.name):
         labels = frozenset((k, v) for k, v in node.labels.items() if k != HOSTNAME)
         room = None if node.allocatable is None else frozenset(node.allocatable.items())
-        found[node.name] = numbers.setdefault((labels, frozenset(node.taints), room), len(numbers))
-    return found
+        kinds[node.name] = numbers.setdefault((labels, frozenset(node.taints), room), len(numbers))
+    return kinds

@@ -24,10 +24,10 @@ def drawing(member: SimulatedMember) -> Iterator[Alike]:
 
 def where(groups: Iterable[Alike]) -> NodeSet:
     """Return the nodes where pods of some groups are."""
-    found = EMPTY
+    nodes = EMPTY
     for group in groups:
-        found |= group.nodes
-    return found
+        nodes |= group.nodes
+    return nodes
 
 
 def staying(simulated: SimulatedSet, group: Alike) -> NodeSet:

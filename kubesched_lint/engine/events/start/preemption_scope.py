@@ -37,10 +37,10 @@ NONE = PreemptionScope()
 
 def scope_of(simulated: SimulatedSet, members: tuple[int, ...]) -> PreemptionScope:
     """Return ``preemption_scope``, computed once for each group."""
-    found = _scopes(simulated).get(members)
-    if found is None:
-        found = _scopes(simulated)[members] = preemption_scope(simulated, members)
-    return found
+    scope = _scopes(simulated).get(members)
+    if scope is None:
+        scope = _scopes(simulated)[members] = preemption_scope(simulated, members)
+    return scope
 
 
 @once_per_set
@@ -134,10 +134,10 @@ def _overlooked(simulated: SimulatedSet, members: Sequence[int]) -> Iterator[tup
 
 def _blind(simulated: SimulatedSet, members: Sequence[int]) -> str:
     """Return why pods may miss the arrival of pods that they must be near; empty if they cannot."""
-    found = (
+    blind = (
         simulated.workloads[i] for i in members if is_blind(simulated.pods[i].required_affinity, simulated.cluster)
     )
-    waiting = next(found, None)
+    waiting = next(blind, None)
     return (
         ""
         if waiting is None
@@ -159,12 +159,12 @@ def _outranked(simulated: SimulatedSet, members: Sequence[int]) -> list[_Outrank
     alike: dict[tuple[NodeSet, int, int], list[int]] = {}
     for member in map(simulated.member, members):
         alike.setdefault((member.reach, _eagerness(member), min(_ranks(member))), []).append(member.number)
-    found = []
+    outranked = []
     for (reach, eagerness, _), strong in alike.items():
         weak = [group for (there, _, rank), group in alike.items() if reach & there and eagerness > rank]
         if weak:
-            found.append(_Outranked(strong, weak))
-    return found
+            outranked.append(_Outranked(strong, weak))
+    return outranked
 
 
 def outranks(strong: SimulatedMember, weak: SimulatedMember) -> bool:

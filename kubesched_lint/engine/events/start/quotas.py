@@ -161,16 +161,16 @@ def _highest_waiting(member: SimulatedMember) -> int:
 
 def _tightest(member: SimulatedMember, standing: Collection[int]) -> Cap | None:
     simulated = member.set
-    running, found = len(member.running), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
+    running, ceilings = len(member.running), list[tuple[int, tuple[int, int], ResourceQuota, str]]()
     for shared, each in _asks(member).items():
         limits, beside = _left(member, shared).limits, _beside(simulated, shared, standing)
         most = max((limits[-1].left - beside) // each, running)
         # Of all that allow as few, the first.
         first = limits[bisect_right(limits, -beside - (most + 1) * each, key=lambda limit: -limit.left)]
-        found.append((most, first.place, first.quota, shared.resource))
-    if not found:
+        ceilings.append((most, first.place, first.quota, shared.resource))
+    if not ceilings:
         return None
-    most, _, quota, resource = min(found, key=lambda one: one[:2])
+    most, _, quota, resource = min(ceilings, key=lambda ceiling: ceiling[:2])
     entries = tuple(
         Entry(name, each, use.least + _beside(simulated, _shared(simulated, quota, name), standing))
         for name, each, use in _entries(member, quota)
@@ -248,11 +248,11 @@ def _may_lack(member: SimulatedMember, event: str) -> bool:
 @once_per_set
 def _users(simulated: SimulatedSet) -> Mapping[ResourceQuota, Sequence[int]]:
     """Return quota → the workloads that use it."""
-    found: dict[ResourceQuota, list[int]] = {}
+    users: dict[ResourceQuota, list[int]] = {}
     for i, quotas in enumerate(simulated.quotas):
         for quota in quotas:
-            found.setdefault(quota, []).append(i)
-    return found
+            users.setdefault(quota, []).append(i)
+    return users
 
 
 @once_per_set
@@ -303,17 +303,17 @@ def _limited(simulated: SimulatedSet) -> Mapping[ResourceQuota, Mapping[Shared, 
 
     They count the same pods, so that only the tightest of them matters for each resource, and each is asked once.
     """
-    found: dict[ResourceQuota, dict[Shared, Left]] = {}
+    limited: dict[ResourceQuota, dict[Shared, Left]] = {}
     counting = filter(_alike(simulated).__contains__, simulated.objects.quotas)
     for place, quota in enumerate(sorted(counting, key=lambda quota: quota.name)):
-        known = found.setdefault(_alike(simulated)[quota], {})
+        known = limited.setdefault(_alike(simulated)[quota], {})
         for at, (resource, hard) in enumerate(quota.hard.items()):
             shared, use = _shared(simulated, quota, resource), _charged(simulated).use(quota, resource)
             surely, limits = known.get(shared, Left(hard - use.most, []))
             if not limits or hard - use.least < limits[-1].left:
                 limits.append(Limit(hard - use.least, (place, at), quota))
             known[shared] = Left(min(surely, hard - use.most), limits)
-    return found
+    return limited
 
 
 def _left(member: SimulatedMember, shared: Shared) -> Left:
@@ -351,15 +351,15 @@ def message_in_turn(member: SimulatedMember) -> str:
     """Return the API server's message for the first pod too many if workloads create pods in apply order, or ''."""
     simulated = member.set
     wanted = member.wanted
-    found = _in_apply_order(simulated)
-    if found.pods[member.number] >= wanted:
-        found = granted_in_turn(simulated, (*_others(member), member.number))
-    if found.pods[member.number] >= wanted:
+    grants = _in_apply_order(simulated)
+    if grants.pods[member.number] >= wanted:
+        grants = granted_in_turn(simulated, (*_others(member), member.number))
+    if grants.pods[member.number] >= wanted:
         return ""
     for quota in member.quotas:
         exceeded = []
         for resource, each, use in sorted(_entries(member, quota)):
-            taken = use.most + found.taken[_shared(simulated, quota, resource)]
+            taken = use.most + grants.taken[_shared(simulated, quota, resource)]
             if taken + each > quota.hard[resource]:
                 exceeded.append([f"{resource}={canonical(resource, n)}" for n in (each, taken, quota.hard[resource])])
         if exceeded:
@@ -490,8 +490,8 @@ def shares(simulated: SimulatedSet, order: Iterable[int]) -> Mapping[int, int]:
     if not short:
         return {}
     ranked = sorted(order, key=lambda i: (not simulated.running.get(i), _creates_in_turn(simulated.member(i))))
-    found = granted_in_turn(simulated, ranked).pods
-    return {**{i: found[i] for i in ranked if i in short and not simulated.running.get(i)}, **capped(simulated)}
+    granted = granted_in_turn(simulated, ranked).pods
+    return {**{i: granted[i] for i in ranked if i in short and not simulated.running.get(i)}, **capped(simulated)}
 
 
 def have_shares(simulated: SimulatedSet, short: Iterable[int]) -> bool:
@@ -544,9 +544,9 @@ def may_be_freed(member: SimulatedMember, event: str, most: int) -> bool:
 
 def _short(simulated: SimulatedSet) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods: its users together may want more than it allows."""
-    found: set[int] = set()
+    short: set[int] = set()
     for number in (i for i, quotas in enumerate(simulated.quotas) if quotas):
         wished = max(simulated.member(number).most_wished, len(simulated.running.get(number, ())))
         if wished and surely_granted(simulated.member(number)) < wished:
-            found.add(number)
-    return frozenset(found)
+            short.add(number)
+    return frozenset(short)

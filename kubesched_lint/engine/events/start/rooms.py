@@ -22,12 +22,12 @@ def room_of(simulated: SimulatedSet, pod: Pod, usable: NodeSet, most: int) -> Ro
     most = 1 << (most - 1).bit_length() if most > 0 else 0  # a power of two, which several sizes of workloads share
     key = usable, most, copies_key(pod)
     known: dict[Hashable, Room] = simulated.rooms
-    found = known.get(key)
-    if found is None:
+    room = known.get(key)
+    if room is None:
         if len(known) >= 16 * MOST_KEPT:  # each has a few sets of nodes, not a number for every node
             known.clear()
-        found = known[key] = Room(copies(pod, simulated.cluster, usable, most))
-    return found
+        room = known[key] = Room(copies(pod, simulated.cluster, usable, most))
+    return room
 
 
 def kept_apart(member: SimulatedMember) -> tuple[PodAffinityTerm, ...]:

@@ -136,20 +136,20 @@ _OWN = "its own pods"
 def _volumes(member: SimulatedMember) -> tuple[Hashable, ...] | None:
     """Return the volumes of a pod, without the names of what no other uses; None if a claim's volume is not its own."""
     simulated = member.set
-    pod, found = member.pod, list[Hashable]()
+    pod, volumes = member.pod, list[Hashable]()
     for volume in pod.volumes:
         key = pod.namespace, volume.claim
         claim = simulated.cluster.storage.claims.get(key) if volume.claim else None
         if claim is None or _users(simulated)[key] > 1:
-            found.append(repr(volume))
+            volumes.append(repr(volume))
             continue
         kept = _kept(simulated).get(key)
         if claim.volume_name != ("" if kept is None else kept.name):
             return None
         form = repr(replace(claim, name="", volume_name="", uid="", path=(), source=None))
         bare = kept and replace(kept, name="", claim_ref=None, path=(), source=None)
-        found.append((volume.kind, volume.read_only, form, repr(bare)))
-    return tuple(found)
+        volumes.append((volume.kind, volume.read_only, form, repr(bare)))
+    return tuple(volumes)
 
 
 @once_per_set
@@ -201,5 +201,5 @@ def _asked(member: SimulatedMember) -> Iterator[PodAffinityTerm | Selector]:
 def _default(member: SimulatedMember) -> Selector | None:
     """Return the selector by which the scheduler spreads pods that say nothing."""
     workload, pod = member.workload, member.pod
-    found = default_selector(pod, member.set.objects, owner_selector(workload, pod.labels))
-    return None if found.is_empty else found
+    selector = default_selector(pod, member.set.objects, owner_selector(workload, pod.labels))
+    return None if selector.is_empty else selector

@@ -160,8 +160,8 @@ class SimulatedSet(Struct, frozen=True, dict=True):
 
         It serves every workload of which nothing runs, and that selectors, ports, claims and quotas tie to no other.
         """
-        found = replace(self, rivals=frozenset(rivals))
-        return self._sharing(found, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
+        reduced = replace(self, rivals=frozenset(rivals))
+        return self._sharing(reduced, pods=self.pods, usable=self.usable, quotas=self.quotas, selection=self.selection)
 
     def _sharing(self, part: SimulatedSet, **own: object) -> SimulatedSet:
         """Return ``part``, a set on the same nodes, with what these two share."""
@@ -218,12 +218,12 @@ class SimulatedSet(Struct, frozen=True, dict=True):
     @cached_property
     def usable(self) -> tuple[int, ...]:
         """Per workload: the nodes where its pods may ever be."""
-        found = tuple(map(self._open, self.workloads, self.pods))
-        return tuple(map(or_, found, self.kept_on)) if self.kept_on else found
+        feasible = tuple(map(self._open, self.workloads, self.pods))
+        return tuple(map(or_, feasible, self.kept_on)) if self.kept_on else feasible
 
     def _open(self, workload: Workload, pod: Pod) -> NodeSet:
-        found = static_feasible(pod, self.index)
-        return found & targets(pod, self.index)[0] if workload.kind == "DaemonSet" else found
+        feasible = static_feasible(pod, self.index)
+        return feasible & targets(pod, self.index)[0] if workload.kind == "DaemonSet" else feasible
 
     @cached_property
     def wanted(self) -> tuple[int, ...]:
@@ -257,11 +257,11 @@ class SimulatedSet(Struct, frozen=True, dict=True):
     @cached_property
     def budgets(self) -> Sequence[Sequence[DisruptionBudget]]:
         """Per workload: the budgets that select its pods."""
-        found: list[list[DisruptionBudget]] = [[] for _ in self.pods]
+        budgets_of_pods: list[list[DisruptionBudget]] = [[] for _ in self.pods]
         for budget in self.objects.budgets:
             for number in self.selection.of(budget.selector, budget.namespace) if budget.selector is not None else ():
-                found[number].append(budget)
-        return found
+                budgets_of_pods[number].append(budget)
+        return budgets_of_pods
 
     @cached_property
     def _guarded(self) -> Mapping[DisruptionBudget, int]:
@@ -484,11 +484,11 @@ def once_per_member(build: Callable[[SimulatedMember], T]) -> Callable[[Simulate
 @once_per_set
 def zones(simulated: SimulatedSet) -> dict[str, list[str]]:
     """Return zone → names of its nodes."""
-    found: dict[str, list[str]] = {}
+    nodes_of_zones: dict[str, list[str]] = {}
     for node in simulated.nodes:
         if ZONE in node.labels:
-            found.setdefault(node.labels[ZONE], []).append(node.name)
-    return found
+            nodes_of_zones.setdefault(node.labels[ZONE], []).append(node.name)
+    return nodes_of_zones
 
 
 def _renumbered(values: Mapping[int, T], kept: Sequence[int]) -> dict[int, T]:

@@ -38,10 +38,10 @@ class Holdings:
     def devices(self, state: State) -> Devices:
         """Return the devices with the claims of all pods of a state."""
         key = state.holds, state.lost_holds
-        found = self._shown.get(key)
-        if found is None:
-            found = self._shown[key] = self._devices.with_claims(self._claims(state))
-        return found
+        devices = self._shown.get(key)
+        if devices is None:
+            devices = self._shown[key] = self._devices.with_claims(self._claims(state))
+        return devices
 
     def settled(self, state: State) -> Iterator[State]:
         """Yield the states with the same bound pods in which each of them holds its devices."""
@@ -77,8 +77,8 @@ class Holdings:
 
     def _difference(self, held: Held, holds: Held) -> tuple[int, int]:
         """Return a slot with fewer pods than holdings, and one with more, if there is one of its kin; -1 for none."""
-        found = self._changes.get((held, holds))
-        if found is None:
+        lost_and_got = self._changes.get((held, holds))
+        if lost_and_got is None:
             lack = {slot: count for slot, count in held if self._devices.may_serve(self._pod(slot))}
             for number, count in holds:
                 slot = self._pod_types.holdings[number].slot
@@ -86,8 +86,8 @@ class Holdings:
             lost = next((slot for slot, count in lack.items() if count < 0), -1)
             more = [slot for slot, count in lack.items() if count > 0 and self._gets_devices(slot)]
             got = next((slot for slot in more if self._are_kin(lost, slot)), more[0] if more else -1)
-            found = self._changes[held, holds] = lost, got
-        return found
+            lost_and_got = self._changes[held, holds] = lost, got
+        return lost_and_got
 
     def _gets_devices(self, slot: int) -> bool:
         return is_given_devices(self._pod(slot))
@@ -109,18 +109,18 @@ class Holdings:
         """Return the numbers of the holdings that a pod may get on a node."""
         around = (state.holds[position],) if self.are_apart else (*state.holds, state.lost_holds)
         key = around, slot, position
-        found = self._given.get(key)
-        if found is None:
+        holdings = self._given.get(key)
+        if holdings is None:
             node = self._index.names[position]
             choices = self._choices(self._pod(slot), self.devices(state), self._index, position)
             made = (holding_of(slot, claims, node, self._devices) for claims in choices)
-            found = self._given[key] = tuple(dict.fromkeys(map(self._pod_types.holding, made)))
-            assert found, "a pod is bound only where it gets its devices"
-        return found
+            holdings = self._given[key] = tuple(dict.fromkeys(map(self._pod_types.holding, made)))
+            assert holdings, "a pod is bound only where it gets its devices"
+        return holdings
 
     def _claims(self, state: State) -> Iterable[DeviceClaim]:
         """Return the allocated claims of all pods; one that they share is reserved for each of them."""
-        found: dict[tuple[str, str], DeviceClaim] = {}
+        claims_by_name: dict[tuple[str, str], DeviceClaim] = {}
         for position, holds in (*enumerate(state.holds), (LEAVING, state.lost_holds)):
             node = self._index.names[position] if position >= 0 else ""
             for number, count in holds:
@@ -129,10 +129,12 @@ class Holdings:
                 for pod in (f"{number}/{position}/{i}" for i in range(count)):
                     for i, held in enumerate(claims):
                         key = namespace, held.shared or f"{pod}/{i}"
-                        known = found.get(key) or self._devices.claims.get(key) or DeviceClaim(*key, owner=pod)
+                        known = claims_by_name.get(key) or self._devices.claims.get(key) or DeviceClaim(*key, owner=pod)
                         allocation = known.allocation or _allocation(held, node, self._devices)
-                        found[key] = replace(known, allocation=allocation, reserved_for=(*known.reserved_for, pod))
-        return found.values()
+                        claims_by_name[key] = replace(
+                            known, allocation=allocation, reserved_for=(*known.reserved_for, pod)
+                        )
+        return claims_by_name.values()
 
 
 def _allocation(held: HeldClaim, node: str, devices: Devices) -> Allocation:

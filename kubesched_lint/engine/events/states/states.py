@@ -166,18 +166,18 @@ class PodTypes:
         terminating: bool = False,
     ) -> int:
         key = (workload, revision, ordinal, unready, ended, terminating)
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self.slots)
+        slot_number = self._numbers.get(key)
+        if slot_number is None:
+            slot_number = self._numbers[key] = len(self.slots)
             self.slots.append(Slot(workload, revision, ordinal))
-            self.slots_of.setdefault(workload, []).append(found)
+            self.slots_of.setdefault(workload, []).append(slot_number)
             bound = OrdinalPod(revision, not unready, terminating)
             waiting = OrdinalPod(revision, False)
-            self.ordinal_pods.setdefault(workload, {})[found] = ordinal, bound, waiting
+            self.ordinal_pods.setdefault(workload, {})[slot_number] = ordinal, bound, waiting
             self.unready.append(unready)
             self.ended.append(ended)
             self.terminating.append(terminating)
-        return found
+        return slot_number
 
     def stranded(self, slot: int, *, terminating: bool) -> int:
         """Return the slot of the same pods on a node that is unreachable, where they may be ``terminating``."""
@@ -232,12 +232,12 @@ class PodTypes:
 
     def bound_by_workload(self, state: State) -> dict[int, int]:
         """Return number of a workload → its pods that have a node."""
-        found: dict[int, int] = {}
+        bound_pods: dict[int, int] = {}
         for held in state.bound:
             for slot, count in held:
                 number = self.slots[slot].workload
-                found[number] = found.get(number, 0) + count
-        return found
+                bound_pods[number] = bound_pods.get(number, 0) + count
+        return bound_pods
 
     @property
     def size(self) -> int:
@@ -374,8 +374,8 @@ def with_running(pod_types: PodTypes, state: State, slot: int, bound: BoundPod, 
 
 def without_waiting(state: State, slot: int, count: int) -> State:
     """Return the state without ``count`` waiting pods of a slot, the newest first."""
-    for _, status, here in sorted((q for q in state.waiting if q[0] == slot), key=lambda q: -q[1]):
-        gone = min(here, count)
+    for _, status, waiting in sorted((q for q in state.waiting if q[0] == slot), key=lambda q: -q[1]):
+        gone = min(waiting, count)
         if gone:
             state = with_waiting(state, slot, status, -gone)
             count -= gone
@@ -384,17 +384,17 @@ def without_waiting(state: State, slot: int, count: int) -> State:
 
 def _added(held: Held, slot: int, change: int) -> Held:
     at = bisect_left(held, (slot,))
-    here = at < len(held) and held[at][0] == slot
-    number = change + (held[at][1] if here else 0)
-    return (*held[:at], *(((slot, number),) if number else ()), *held[at + here :])
+    is_held = at < len(held) and held[at][0] == slot
+    number = change + (held[at][1] if is_held else 0)
+    return (*held[:at], *(((slot, number),) if number else ()), *held[at + is_held :])
 
 
 def queued(queue: Queue, slot: int, status: int, change: int) -> Queue:
     """Return the queue with ``change`` more pods; its other entries stay the same objects (see ``pods_by_node``)."""
     at = bisect_left(queue, (slot, status))
-    here = at < len(queue) and queue[at][:2] == (slot, status)
-    number = change + (queue[at][2] if here else 0)
-    return (*queue[:at], *(((slot, status, number),) if number else ()), *queue[at + here :])
+    is_queued = at < len(queue) and queue[at][:2] == (slot, status)
+    number = change + (queue[at][2] if is_queued else 0)
+    return (*queue[:at], *(((slot, status, number),) if number else ()), *queue[at + is_queued :])
 
 
 def settled(state: State) -> State:

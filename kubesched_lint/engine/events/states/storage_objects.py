@@ -10,19 +10,19 @@ from kubesched_lint.engine.scheduler.plugins.volume_binding import SELECTED_NODE
 
 def keys_read(objects: Inventory, *, makes_volumes: bool) -> tuple[str, ...]:
     """Return the label keys that storage objects read, and those of volumes that a driver makes for new pods."""
-    found: set[str] = {ZONE} if makes_volumes else set()
+    keys: set[str] = {ZONE} if makes_volumes else set()
     if makes_volumes and any(is_local(c.provisioner) for c in objects.storage_classes):
-        found.add(HOSTNAME)
+        keys.add(HOSTNAME)
     if makes_volumes:
-        found |= {key for c in objects.csi_nodes for keys in c.drivers.values() for key in keys}
+        keys |= {key for c in objects.csi_nodes for keys in c.drivers.values() for key in keys}
     for volume in objects.volumes:
-        found |= {e.key for term in volume.node_terms or () for e in term.expressions}
-        found |= volume.labels.keys()
+        keys |= {e.key for term in volume.node_terms or () for e in term.expressions}
+        keys |= volume.labels.keys()
     for storage_class in objects.storage_classes:
-        found |= {key for term in storage_class.allowed_topologies for key in term}
+        keys |= {key for term in storage_class.allowed_topologies for key in term}
     for room in objects.storage_capacities:
-        found |= {r.key for r in room.topology.requirements} if room.topology is not None else set()
-    return tuple(sorted(found))
+        keys |= {r.key for r in room.topology.requirements} if room.topology is not None else set()
+    return tuple(sorted(keys))
 
 
 def nodes_named(objects: Inventory) -> frozenset[str]:

@@ -46,11 +46,11 @@ class Symmetry:
     @classmethod
     def none(cls, nodes: int) -> Symmetry:
         """Return a symmetry where all nodes differ: for single courses, which do not need canonical forms."""
-        found = cls.__new__(cls)
-        found.look = found.domain = tuple(range(nodes))
-        found._kinds = ()
-        found.is_trivial = True
-        return found
+        symmetry = cls.__new__(cls)
+        symmetry.look = symmetry.domain = tuple(range(nodes))
+        symmetry._kinds = ()
+        symmetry.is_trivial = True
+        return symmetry
 
     def _domains(self, index: NodeIndex, outer: str | None) -> Iterator[tuple[tuple[tuple[int, ...], ...], ...]]:
         """Yield kinds of equal domains; a domain is a tuple of runs of equal nodes."""
@@ -71,15 +71,15 @@ class Symmetry:
             yield tuple(alike)
 
     def _domain_numbers(self, count: int) -> tuple[int, ...]:
-        found = [0] * count
+        domain_numbers = [0] * count
         number = 0
         for kind in self._kinds:
             for runs in kind:
                 for run in runs:
                     for position in run:
-                        found[position] = number
+                        domain_numbers[position] = number
                 number += 1
-        return tuple(found)
+        return tuple(domain_numbers)
 
     def canonical(self, state: State) -> State:
         """Return the representative of all states that differ by a symmetry."""
@@ -93,8 +93,8 @@ class Symmetry:
             if len(contents) > 1 and not state.volumes:
                 contents.sort()
             for runs, content in zip(kind, contents, strict=True):
-                for run, here in zip(runs, content, strict=True):
-                    for position, cell in zip(run, here, strict=True):
+                for run, sorted_cells in zip(runs, content, strict=True):
+                    for position, cell in zip(run, sorted_cells, strict=True):
                         out[position] = cell
         bound, pinned, *holds = zip(*out, strict=True)
         return state._replace(bound=bound, pinned=pinned, holds=holds[0] if holds else ())
@@ -109,8 +109,8 @@ class Symmetry:
             if len(ordered) > 1 and not state.volumes:
                 ordered.sort(key=lambda runs: tuple(tuple(cells[p] for p in run) for run in runs))
             for runs, taken in zip(kind, ordered, strict=True):
-                for run, those in zip(runs, taken, strict=True):
-                    for position, source in zip(run, those, strict=True):
+                for run, sources in zip(runs, taken, strict=True):
+                    for position, source in zip(run, sources, strict=True):
                         to[source] = position
         return to
 
@@ -125,10 +125,10 @@ class Symmetry:
     def _alike(self) -> list[list[int]]:
         """Per position: those that look alike and are of the same domain."""
         keys = [*zip(self.domain, self.look, strict=True)]
-        found: dict[tuple[int, int], list[int]] = {}
+        alike: dict[tuple[int, int], list[int]] = {}
         for position, key in enumerate(keys):
-            found.setdefault(key, []).append(position)
-        return [found[key] for key in keys]
+            alike.setdefault(key, []).append(position)
+        return [alike[key] for key in keys]
 
     def distinct(self, state: State, positions: Iterable[int]) -> Iterator[int]:
         """Yield one of each set of positions that are equal in this state, up to a swap within one domain."""

@@ -40,7 +40,7 @@ def victim_key(victim: Pod, usable: NodeSet, index: NodeIndex) -> Hashable:
 def _room(asked: Mapping[str, int], cluster: ClusterState) -> Sequence[float]:
     """Return by position how many pods that ask for this much fit there."""
     free = [(cluster.ledger.free(resource), each) for resource, each in asked.items() if each]
-    fits = [[amount // each if amount < inf else inf for amount in here] for here, each in free]
+    fits = [[amount // each if amount < inf else inf for amount in amounts] for amounts, each in free]
     return fits[0] if len(fits) == 1 else [*map(min, *fits)]
 
 
@@ -48,11 +48,11 @@ def _around(victim: Pod, open_: NodeSet, room: Sequence[float], cluster: Cluster
     """Return position → room in its domain, for the victim's first topology key with several nodes per domain."""
     index = cluster.index
     wide = _wide_key(victim, index)
-    found: dict[int, float] = {}
+    room_around: dict[int, float] = {}
     for domain in index.domains(wide).values() if wide is not None else ():
-        here = sum(room[p] for p in positions(domain & open_))
-        found.update(dict.fromkeys(positions(domain), here))
-    return found
+        domain_room = sum(room[p] for p in positions(domain & open_))
+        room_around.update(dict.fromkeys(positions(domain), domain_room))
+    return room_around
 
 
 def _wide_key(victim: Pod, index: NodeIndex) -> str | None:

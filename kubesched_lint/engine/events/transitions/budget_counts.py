@@ -62,7 +62,7 @@ class BudgetCounts:
         every = len(self._transitions.pod_types.slots) if self.budgets else 0
         for slot in range(len(self._guards), every):
             pod = self._transitions.model.pod(slot)
-            found = tuple(b for b in self.budgets if covers(b, pod.namespace, pod.labels))
-            self._guards.append(found)
-            for budget in found:
+            guards = tuple(b for b in self.budgets if covers(b, pod.namespace, pod.labels))
+            self._guards.append(guards)
+            for budget in guards:
                 self._guarded.setdefault(budget, []).append(slot)

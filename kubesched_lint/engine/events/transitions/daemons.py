@@ -139,17 +139,17 @@ class Daemons:
 
     def _nodes(self, state: State) -> daemonset.Nodes:
         """Return the pods by node of the state, updated by the difference from the last state."""
-        before, found = self._shown, self._found
+        before, nodes = self._shown, self._found
         for position in {*differing(before.bound, state.bound), *differing(before.pinned, state.pinned)}:
-            here = self._on_node(state.bound[position], state.pinned[position])
+            on_node = self._on_node(state.bound[position], state.pinned[position])
             there, node = self._pods[position], 1 << position
-            if here != there:
-                self._pods[position] = here
-                found[there] = found.get(there, EMPTY) & ~node
-                if here != _NOBODY or self.run & node:
-                    found[here] = found.get(here, EMPTY) | node
+            if on_node != there:
+                self._pods[position] = on_node
+                nodes[there] = nodes.get(there, EMPTY) & ~node
+                if on_node != _NOBODY or self.run & node:
+                    nodes[on_node] = nodes.get(on_node, EMPTY) | node
         self._shown = state
-        return found
+        return nodes
 
     def _on_node(self, held: Held, queue: Queue) -> daemonset.OnNode:
         """Return the pods on one node; an unready pod counts as waiting, because both are unavailable."""

@@ -100,8 +100,8 @@ def equal_nodes(key: str, pods: Iterable[Pod], state: ClusterState) -> Sequence[
     marks = [
         (tuple(sorted(held)), node.labels.get(key)) for held, node in zip(residents, state.index.nodes, strict=True)
     ]
-    found = Symmetry(state.index, ours, marks)
-    return [domain * len(marks) + look for domain, look in zip(found.domain, found.look, strict=True)]
+    symmetry = Symmetry(state.index, ours, marks)
+    return [domain * len(marks) + look for domain, look in zip(symmetry.domain, symmetry.look, strict=True)]
 
 
 def _repels_or_attracts(pod: Pod) -> bool:

@@ -221,13 +221,13 @@ class UnschedulableCache:
 
     def _near(self, pod: Pod, come: Pod, position: int) -> NodeSet:
         """Return the nodes that may be open to a pod after another pod was bound to a node."""
-        index, found = self._cluster.index, 0
+        index, open_nodes = self._cluster.index, 0
         if any(c.is_hard and c.selector is not None and c.selector.matches(come.labels) for c in pod.spread):
             return index.all
         for term in pod.required_affinity:
             if selects_incoming(term, pod, come, self._cluster):
-                found |= index.domain_of(term.topology_key, position)
-        return found
+                open_nodes |= index.domain_of(term.topology_key, position)
+        return open_nodes
 
 
 def may_help(come: Pod, pod: Pod) -> bool:

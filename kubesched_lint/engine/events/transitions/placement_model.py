@@ -161,21 +161,21 @@ class PlacementModel:
 
     def daemons(self, desired: DesiredState) -> Daemons:
         """Return one DaemonSet on these nodes, cached while its desired state stays the same object."""
-        found = self._daemons.get(desired.workload)
-        if found is None or found.desired is not desired:
-            found = Daemons(self.pod_types, self.index, self.symmetry, desired, self.unreachable)
-            self._daemons[desired.workload] = found
-        return found
+        daemons = self._daemons.get(desired.workload)
+        if daemons is None or daemons.desired is not desired:
+            daemons = Daemons(self.pod_types, self.index, self.symmetry, desired, self.unreachable)
+            self._daemons[desired.workload] = daemons
+        return daemons
 
     # --- pods -------------------------------------------------------------------------------------------------------
 
     def pod(self, slot: int, position: int = -1) -> Pod:
         """Return the pod of a slot; ``position`` is the node that a DaemonSet's pod is made for."""
         key = (slot, position)
-        found = self._pods.get(key)
-        if found is None:
-            found = self._pods[key] = self._make_pod(slot, position)
-        return found
+        pod = self._pods.get(key)
+        if pod is None:
+            pod = self._pods[key] = self._make_pod(slot, position)
+        return pod
 
     def _make_pod(self, slot: int, position: int) -> Pod:
         workload, revision, ordinal = self.pod_types.slots[slot]
@@ -212,10 +212,10 @@ class PlacementModel:
         if len(self.index) > MOST_FOLLOWED:
             return self._decide(state, slot, position)
         key = self._key(state, slot, position)
-        found = self._candidate_nodes.get(key)
-        if found is None:
-            found = self._candidate_nodes[key] = self._decide(state, slot, position)
-        return found
+        candidates = self._candidate_nodes.get(key)
+        if candidates is None:
+            candidates = self._candidate_nodes[key] = self._decide(state, slot, position)
+        return candidates
 
     def _key(self, state: State, slot: int, position: int) -> tuple[Hashable, ...]:
         """Return everything that decides where a waiting pod of the slot may go."""
@@ -233,17 +233,17 @@ class PlacementModel:
         self.decisions += 1
         self.show(state)
         pod = self.pod(slot, position)
-        found = diagnose(pod, self.cluster)
-        if not found.feasible:
-            self._hopeless.add(self._same_decision(slot), pod, position, found)
-        return found
+        diagnosis = diagnose(pod, self.cluster)
+        if not diagnosis.feasible:
+            self._hopeless.add(self._same_decision(slot), pod, position, diagnosis)
+        return diagnosis
 
     def _decide(self, state: State, slot: int, position: int) -> tuple[int, ...]:
-        found = self._feasible(state, slot, position)
-        pod, feasible = self.pod(slot, position), found.feasible
+        diagnosis = self._feasible(state, slot, position)
+        pod, feasible = self.pod(slot, position), diagnosis.feasible
         if self.against is not None and feasible & (feasible - 1):
             return (worst(feasible, self.against, self.cluster),)
-        if not self.expected or not feasible & (feasible - 1) or is_sampled(found):
+        if not self.expected or not feasible & (feasible - 1) or is_sampled(diagnosis):
             return tuple(positions(feasible))
         scoring = self._scoring.get(pod)
         if scoring is None:
@@ -255,10 +255,10 @@ class PlacementModel:
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
         """Return the preemptions that a waiting pod without candidate nodes may cause."""
         key = self._key(state, slot, position)
-        found = self._evictions.get(key)
-        if found is None:
-            found = self._evictions[key] = self._evict(state, slot, position)
-        return found
+        preemptions = self._evictions.get(key)
+        if preemptions is None:
+            preemptions = self._evictions[key] = self._evict(state, slot, position)
+        return preemptions
 
     def any_eviction(
         self,
@@ -277,10 +277,10 @@ class PlacementModel:
         if position in self._in_vain.get(kind, ()):
             return None
         resolvable = self._resolvable(state, slot, position)
-        found = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
-        if found is None:
+        eviction = any_eviction(pod, resolvable, self._standing(state), self.cluster, budgets(), random)
+        if eviction is None:
             self._in_vain.setdefault(kind, set()).add(position)
-        return found
+        return eviction
 
     def _may_preempt(self, pod: Pod) -> bool:
         """Whether a waiting pod may preempt any pod that a course or a search knows."""
@@ -288,9 +288,9 @@ class PlacementModel:
 
     def _resolvable(self, state: State, slot: int, position: int) -> NodeSet:
         """Return the nodes where preemption may help a waiting pod."""
-        found = self.diagnosis(state, slot, position)
-        helps = self.pod(slot, position).preemption_policy != "Never" and not found.waits_for
-        return found.resolvable if helps and found.refusal is None and not found.feasible else 0
+        diagnosis = self.diagnosis(state, slot, position)
+        helps = self.pod(slot, position).preemption_policy != "Never" and not diagnosis.waits_for
+        return diagnosis.resolvable if helps and diagnosis.refusal is None and not diagnosis.feasible else 0
 
     def _standing(self, state: State) -> Mapping[int, Sequence[tuple[int, Placement]]]:
         return {
@@ -334,9 +334,9 @@ class PlacementModel:
 
     def _take_away(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
         for slot in before:
-            here = self._placed.setdefault((slot, position), [])
-            while len(here) > after.get(slot, 0):
-                gone = here.pop()
+            placements = self._placed.setdefault((slot, position), [])
+            while len(placements) > after.get(slot, 0):
+                gone = placements.pop()
                 self._hopeless.goes(position)
                 self._in_vain.clear()
                 self.cluster.remove(gone)
@@ -345,19 +345,19 @@ class PlacementModel:
 
     def _bring(self, position: int, wanted: Held) -> None:
         for slot, count in wanted:
-            here = self._placed.setdefault((slot, position), [])
+            placements = self._placed.setdefault((slot, position), [])
             taken = self._taken.get((slot, position))
-            while len(here) < count:
+            while len(placements) < count:
                 if taken:
-                    here.append(taken.pop())
-                    self.cluster.restore(here[-1])
+                    placements.append(taken.pop())
+                    self.cluster.restore(placements[-1])
                 else:
                     pod: Pod | BoundPod = self.pod(slot)
                     if self.pod_types.terminating[slot]:
                         pod = BoundPod("", "", self.pod(slot), terminating=True)
-                    here.append(placed(pod, position, self.cluster, allocates=self.devices.are_counted))
-                self._hopeless.comes(here[-1].pod, position)
-                for kind in [kind for kind in self._in_vain if may_help(here[-1].pod, self.pod(kind))]:
+                    placements.append(placed(pod, position, self.cluster, allocates=self.devices.are_counted))
+                self._hopeless.comes(placements[-1].pod, position)
+                for kind in [kind for kind in self._in_vain if may_help(placements[-1].pod, self.pod(kind))]:
                     del self._in_vain[kind]
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:

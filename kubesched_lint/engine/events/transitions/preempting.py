@@ -45,14 +45,16 @@ def evictions(
         if len(orders) > MOST_TRIED:
             return None
         slots = {p: s for s, p in weaker}
-        here = dict.fromkeys(o for order in orders if (o := _option(pod, position, order, slots, cluster)) is not None)
-        if here:
-            options.append(list(here))
-    worst = [max(c for c, _ in here) for here in options]
+        ordered = dict.fromkeys(
+            o for order in orders if (o := _option(pod, position, order, slots, cluster)) is not None
+        )
+        if ordered:
+            options.append(list(ordered))
+    worst = [max(c for c, _ in choices) for choices in options]
     return [
         eviction
-        for i, here in enumerate(options)
-        for price, eviction in here
+        for i, choices in enumerate(options)
+        for price, eviction in choices
         if all(price <= other for j, other in enumerate(worst) if j != i)
     ]
 
@@ -69,16 +71,16 @@ def any_eviction(
 
     None if no eviction helps. ``budgets`` have the numbers of pods that may be evicted; else as ``evictions``.
     """
-    found: list[Option] = []
+    priced: list[Option] = []
     for position in positions(resolvable):
         weaker = [(s, p) for s, p in standing.get(position, ()) if (p.pod.priority or 0) < (pod.priority or 0)]
         if weaker:
             random.shuffle(weaker)
             order = sorted((p for _, p in weaker), key=lambda p: -(p.pod.priority or 0))
             option = _option(pod, position, order, {p: s for s, p in weaker}, cluster, budgets)
-            found += [] if option is None else [option]
-    least = min((price for price, _ in found), default=None)
-    return None if least is None else random.choice([eviction for price, eviction in found if price == least])
+            priced += [] if option is None else [option]
+    least = min((price for price, _ in priced), default=None)
+    return None if least is None else random.choice([eviction for price, eviction in priced if price == least])
 
 
 def _option(
@@ -89,13 +91,13 @@ def _option(
     cluster: ClusterState,
     budgets: Sequence[tuple[DisruptionBudget, int]] = (),
 ) -> Option | None:
-    found = victims_on(pod, position, order, cluster, budgets)
-    if found is None or not found.victims:
+    victims = victims_on(pod, position, order, cluster, budgets)
+    if victims is None or not victims.victims:
         return None
     counts: dict[int, int] = {}
-    for victim in found.victims:
+    for victim in victims.victims:
         counts[slots[victim]] = counts.get(slots[victim], 0) + 1
-    return cost(found), Preemption(position, tuple(sorted(counts.items())))
+    return cost(victims), Preemption(position, tuple(sorted(counts.items())))
 
 
 def _orders(weaker: Sequence[tuple[int, Placement]]) -> Iterator[list[Placement]]:

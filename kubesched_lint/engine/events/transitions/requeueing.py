@@ -25,7 +25,7 @@ def not_requeued(
     The scheduler may not have tried a fresh pod yet, so both states are possible. ``origin`` maps each position of
     the ``later`` model to the position before.
     """
-    found = [after]
+    outcomes = [after]
     queues = [(-1, after.waiting), *enumerate(after.pinned)]
     for position, queue in queues:
         there = position if position < 0 or origin is None else origin[position]
@@ -38,9 +38,9 @@ def not_requeued(
             if not rejected_by or wakes(model.pod(slot, there), rejected_by):
                 continue
             missed = model.pod_types.missed(rejected_by)
-            apart = [_restated(s, position, slot, status, missed, count) for s in found]
-            found = apart if status == SETTLED else [*found, *apart]
-    yield from found
+            apart = [_restated(s, position, slot, status, missed, count) for s in outcomes]
+            outcomes = apart if status == SETTLED else [*outcomes, *apart]
+    yield from outcomes
 
 
 def _restated(state: State, position: int, slot: int, status: int, other: int, count: int) -> State:

@@ -129,7 +129,7 @@ def _sized(
 
 def _fewer_waiting(state: State, slots: Sequence[int], count: int) -> State:
     for slot in slots:
-        gone = min(count, sum(here for s, _, here in state.waiting if s == slot))
+        gone = min(count, sum(pods for s, _, pods in state.waiting if s == slot))
         state, count = without_waiting(state, slot, gone), count - gone
     return state
 
@@ -141,12 +141,12 @@ def _unbound(
     if not count:
         yield Way()
         return
-    held = [(p, slot, here) for p in siblings for slot, here in state.bound[p] if slot in slots]
-    standing = [(i, here, siblings[position]) for i, (position, _, here) in enumerate(held)]
-    lost = [(slot, here) for slot, here in state.leaving if slot in slots]
+    held = [(p, slot, pods) for p in siblings for slot, pods in state.bound[p] if slot in slots]
+    standing = [(i, pods, siblings[position]) for i, (position, _, pods) in enumerate(held)]
+    lost = [(slot, pods) for slot, pods in state.leaving if slot in slots]
     # The rank of pods on lost nodes is unknown.
     for split in among(
-        [(_LOST, sum(here for _, here in lost)), (_STANDING, sum(here for _, here, _ in standing))], count
+        [(_LOST, sum(pods for _, pods in lost)), (_STANDING, sum(pods for _, pods, _ in standing))], count
     ):
         numbers = dict(split)
         for drawn in among(lost, numbers.get(_LOST, 0)):

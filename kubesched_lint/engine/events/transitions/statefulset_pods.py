@@ -56,19 +56,19 @@ def is_pooled(desired: DesiredState) -> bool:
 
 def pools(pod_types: PodTypes, workload: int, state: State) -> list[Pool]:
     counts = tally(state)
-    found: dict[int, Pool] = {}
+    pools_by_slot: dict[int, Pool] = {}
     for slot in dict.fromkeys((*counts.bound, *counts.waiting)):
         owner, revision, _ = pod_types.slots[slot]
         if owner != workload:
             continue
         bound, waiting, ordinals = counts.bound.get(slot, 0), counts.waiting.get(slot, 0), pod_types.ordinals(slot)
         own = pod_types.pool(workload, revision, ordinals) if pod_types.ended[slot] else slot
-        known = found.get(own, Pool(own, revision, ordinals, 0, 0))
+        known = pools_by_slot.get(own, Pool(own, revision, ordinals, 0, 0))
         if own != slot:
-            found[own] = known._replace(ended=known.ended + bound)
+            pools_by_slot[own] = known._replace(ended=known.ended + bound)
         else:
-            found[own] = known._replace(bound=bound, waiting=waiting)
-    return list(found.values())
+            pools_by_slot[own] = known._replace(bound=bound, waiting=waiting)
+    return list(pools_by_slot.values())
 
 
 def created(pod_types: PodTypes, desired: DesiredState, state: State) -> State:
@@ -99,8 +99,8 @@ def deletions(
     if is_pooled(desired):
         yield from _pooled_deletions(pod_types, desired, state, version, among)
         return
-    found = synced(pod_types, desired, counts, version)
-    for ordinals in [*((o,) for o in found.delete), *filter(None, [found.update])]:
+    synced_pods = synced(pod_types, desired, counts, version)
+    for ordinals in [*((o,) for o in synced_pods.delete), *filter(None, [synced_pods.update])]:
         yield _without_ordinals(pod_types, desired.workload, ordinals, state)
 
 
@@ -183,9 +183,9 @@ def _updated_within(
     if old:
         idle = {o for p in present if p.revision == desired.revision for o in p.ordinals[: p.waiting]}
         choices = _doomed_choices(limits, old, idle, desired.spec.strategy.partition, among)
-        found = (after for doomed in choices if doomed for after in _without_doomed(pod_types, state, doomed, among))
+        changes = (after for doomed in choices if doomed for after in _without_doomed(pod_types, state, doomed, among))
         acts = False
-        for change in _each_once(old[0].slot, found):
+        for change in _each_once(old[0].slot, changes):
             acts = True
             yield change
         if not acts and among is not draws:  # with the drawn ordinals nothing goes, with others something may
@@ -242,11 +242,11 @@ def _without(
     state: State, slot: int, count: int, among: Draws, idle: int | None = None
 ) -> Iterator[tuple[State, tuple[int, ...]]]:
     """Yield the ways to delete ``count`` pods of a slot, ``idle`` of which wait (None: any number)."""
-    bound = [(position, here) for position, held in enumerate(state.bound) for s, here in held if s == slot]
-    waiting = [(status, here) for s, status, here in state.waiting if s == slot]
-    leaving = [(_LEAVING, here) for s, here in state.leaving if s == slot]
+    bound = [(position, amount) for position, held in enumerate(state.bound) for s, amount in held if s == slot]
+    waiting = [(status, amount) for s, status, amount in state.waiting if s == slot]
+    leaving = [(_LEAVING, amount) for s, amount in state.leaving if s == slot]
     places = [*((position, True) for position, _ in (*bound, *leaving)), *((status, False) for status, _ in waiting)]
-    amounts = list(enumerate(here for _, here in (*bound, *leaving, *waiting)))
+    amounts = list(enumerate(amount for _, amount in (*bound, *leaving, *waiting)))
     first = len(amounts) - len(waiting)
     parts = [(amounts, count)] if idle is None else [(amounts[:first], count - idle), (amounts[first:], idle)]
     for drawn in _drawn(parts, among):
@@ -296,13 +296,13 @@ def _renamed(pod_types: PodTypes, state: State, pool: Pool, gone: Collection[int
 
 def pods_by_ordinal(pod_types: PodTypes, workload: int, counts: PodCounts) -> dict[int, OrdinalPod]:
     """Return ordinal → pod of a StatefulSet."""
-    found = {}
+    by_ordinal = {}
     for slot, (ordinal, bound, waiting) in pod_types.ordinal_pods.get(workload, {}).items():
         if counts.waiting.get(slot):
-            found[ordinal] = waiting
+            by_ordinal[ordinal] = waiting
         elif counts.bound.get(slot):
-            found[ordinal] = bound
-    return found
+            by_ordinal[ordinal] = bound
+    return by_ordinal
 
 
 def synced(pod_types: PodTypes, desired: DesiredState, counts: PodCounts, version: str) -> StatefulSetSync:

@@ -49,8 +49,8 @@ class StoredVolumes:
             return
         for workload, revision, ordinal in slots[self._slots :]:
             made = claims_of(self._pod_types.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
-            found = (((claim.namespace, claim.name), claim) for claim in made)
-            self._claims.update((key, claim) for key, claim in found if key not in self._before.claims)
+            claims_by_name = (((claim.namespace, claim.name), claim) for claim in made)
+            self._claims.update((key, claim) for key, claim in claims_by_name if key not in self._before.claims)
         self._slots = len(slots)
         self._unbound = self._before.with_objects(claims=self._claims.values()) if self._claims else self._before
         self._last = _NONE, self._unbound

@@ -192,9 +192,9 @@ class Transitions:
 
     def _preemptions(self, state: State, slot: int, status: int, pinned: int = -1) -> Iterator[Move]:
         """Yield the moves in which the pod takes the place of victims, whose controllers recreate them."""
-        found = self.model.evictions(state, slot, pinned)
-        distinct = frozenset(self.model.symmetry.distinct(state, dict.fromkeys(e.position for e in found)))
-        for eviction in found:
+        preemptions = self.model.evictions(state, slot, pinned)
+        distinct = frozenset(self.model.symmetry.distinct(state, dict.fromkeys(e.position for e in preemptions)))
+        for eviction in preemptions:
             if eviction.position in distinct:
                 yield from self._preempt(state, slot, status, eviction, pinned=pinned >= 0)
 
@@ -344,13 +344,13 @@ class Transitions:
         return sum(counts.bound.get(slot, 0) for slot in slots if terminating[slot])
 
     def replica_sets(self, workload: int, counts: PodCounts) -> list[deployment.ReplicaSetSize]:
-        found = []
+        sizes = []
         for revision in range(len(self.pod_types.revisions[workload])):
             slots = self.pod_types.twins(workload, revision)
             size = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots)
             if size:
-                found.append(deployment.ReplicaSetSize(revision, size, counts.bound.get(slots[0], 0)))
-        return found
+                sizes.append(deployment.ReplicaSetSize(revision, size, counts.bound.get(slots[0], 0)))
+        return sizes
 
     # --- deleting ---------------------------------------------------------------------------------------------------
 
@@ -379,8 +379,8 @@ class Transitions:
                 and stateful.is_torn_apart(self.pod_types, desired, state)
             ):
                 self.model.gave_up = True  # which ordinals terminate is not known
-            for found in stateful.deletions(self.pod_types, desired, state, counts, self._version, among):
-                yield partial(_found, found)
+            for deletion in stateful.deletions(self.pod_types, desired, state, counts, self._version, among):
+                yield partial(_found, deletion)
         elif changes := self._resizing(desired, counts):
             for way in resizing.ways(self.pod_types, desired, changes, state, counts, among):
                 yield partial(resizing.taken, self.pod_types, desired, changes, state, way)

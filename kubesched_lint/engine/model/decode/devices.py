@@ -93,7 +93,7 @@ def decode_device_claim(value: Value, namespace: str, source: Source | None) -> 
         requests=requests,
         constraints=constraints,
         allocation=_allocation(optional_mapping(status, "allocation", at), (*at, "allocation")),
-        reserved_for=tuple(text(item, "name", here) for item, here in items(status, "reservedFor", at)),
+        reserved_for=tuple(text(item, "name", item_path) for item, item_path in items(status, "reservedFor", at)),
         deleting=meta.get("deletionTimestamp") is not None,
         annotations=labels(meta, "annotations", _META),
         owner=next(_owners(meta), ""),
@@ -122,9 +122,9 @@ def decode_device_taint_rule(value: Value, namespace: str, source: Source | None
 
 
 def _owners(meta: Value) -> Iterator[str]:
-    for owner, here in items(meta, "ownerReferences", _META):
-        if text(owner, "kind", here) == "Pod" and boolean(owner, "controller", here):
-            yield text(owner, "name", here)
+    for owner, owner_path in items(meta, "ownerReferences", _META):
+        if text(owner, "kind", owner_path) == "Pod" and boolean(owner, "controller", owner_path):
+            yield text(owner, "name", owner_path)
 
 
 # --- amounts ---------------------------------------------------------------------------------------------------------
@@ -132,8 +132,8 @@ def _owners(meta: Value) -> Iterator[str]:
 
 def _amount(value: Value, key: str, path: Path) -> Fraction | None:
     """Return a quantity exactly; None if it is absent."""
-    found = value.get(key)
-    return None if found is None else quantity(found, (*path, key))
+    written = value.get(key)
+    return None if written is None else quantity(written, (*path, key))
 
 
 def quantity(value: object, path: Path) -> Fraction:
@@ -147,17 +147,17 @@ def quantity(value: object, path: Path) -> Fraction:
 
 
 def _amounts(value: Value, key: str, path: Path) -> Amounts:
-    found = mapping(value, key, path)
-    return {name: _amount(found, name, (*path, key)) or Fraction(0) for name in found}
+    written = mapping(value, key, path)
+    return {name: _amount(written, name, (*path, key)) or Fraction(0) for name in written}
 
 
 def _named_values(value: Value, key: str, path: Path) -> Iterator[tuple[str, Value, Path]]:
     """Yield name, mapping and path of each entry of a map of mappings."""
-    found, here = mapping(value, key, path), (*path, key)
-    for name in found:
+    entries, map_path = mapping(value, key, path), (*path, key)
+    for name in entries:
         if not isinstance(name, str):
-            raise wrong((*here, str(name)), "a string as the key", name)
-        yield name, mapping(found, name, here), (*here, name)
+            raise wrong((*map_path, str(name)), "a string as the key", name)
+        yield name, mapping(entries, name, map_path), (*map_path, name)
 
 
 def _counter_set(item: Value, path: Path, name_key: str = "name") -> tuple[str, Amounts]:
@@ -215,11 +215,11 @@ def _attribute(value: Value, path: Path) -> Attribute:
 
 def _values(value: Value, kind: str, path: Path) -> Iterator[Scalar]:
     expected = {"ints": int, "bools": bool}.get(kind, str)
-    found = value[kind]
-    for i, one in enumerate(found if isinstance(found, list) else [None]):
-        if not isinstance(one, (str, int)) or type(one) is not expected:
-            raise wrong((*path, kind, i), f"a value of type {expected.__name__}", one)
-        yield one
+    values = value[kind]
+    for i, scalar in enumerate(values if isinstance(values, list) else [None]):
+        if not isinstance(scalar, (str, int)) or type(scalar) is not expected:
+            raise wrong((*path, kind, i), f"a value of type {expected.__name__}", scalar)
+        yield scalar
 
 
 def _capacity(value: Value, path: Path) -> Capacity:
@@ -237,12 +237,12 @@ def _capacity(value: Value, path: Path) -> Capacity:
 
 
 def _list_of_amounts(value: Value, key: str, path: Path) -> Iterator[Fraction]:
-    found = value.get(key)
-    if found is None:
+    written = value.get(key)
+    if written is None:
         return
-    if not isinstance(found, list):
-        raise wrong((*path, key), "a list of quantities", found)
-    for i, item in enumerate(found):
+    if not isinstance(written, list):
+        raise wrong((*path, key), "a list of quantities", written)
+    for i, item in enumerate(written):
         yield quantity(item, (*path, key, i))
 
 
@@ -255,8 +255,8 @@ def _taint(item: Value, path: Path) -> DeviceTaint:
 
 def _wanted(spec: Value, path: Path) -> tuple[tuple[DeviceRequest, ...], tuple[DeviceConstraint, ...]]:
     """Return the requests and constraints of a claim's spec."""
-    devices, here = mapping(spec, "devices", path), (*path, "devices")
-    return each(_request, devices, "requests", here), each(_constraint, devices, "constraints", here)
+    devices, devices_path = mapping(spec, "devices", path), (*path, "devices")
+    return each(_request, devices, "requests", devices_path), each(_constraint, devices, "constraints", devices_path)
 
 
 def _request(item: Value, path: Path) -> DeviceRequest:

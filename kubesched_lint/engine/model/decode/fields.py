@@ -77,12 +77,12 @@ def shortened(number: float) -> str:
 
 
 def mapping(value: Value, key: str, path: Path) -> Value:
-    found = value.get(key)
-    if found is None:
+    written = value.get(key)
+    if written is None:
         return {}
-    if not isinstance(found, dict):
-        raise wrong((*path, key), "a mapping", found)
-    return found
+    if not isinstance(written, dict):
+        raise wrong((*path, key), "a mapping", written)
+    return written
 
 
 def optional_mapping(value: Value, key: str, path: Path) -> Value | None:
@@ -90,12 +90,12 @@ def optional_mapping(value: Value, key: str, path: Path) -> Value | None:
 
 
 def text(value: Value, key: str, path: Path, default: str = "") -> str:
-    found = value.get(key)
-    if found is None:
+    written = value.get(key)
+    if written is None:
         return default
-    if not isinstance(found, str):
-        raise wrong((*path, key), "a string", found)
-    return found
+    if not isinstance(written, str):
+        raise wrong((*path, key), "a string", written)
+    return written
 
 
 _INT32 = (1 << 31) - 1
@@ -103,80 +103,80 @@ _INT32 = (1 << 31) - 1
 
 def count(value: Value, key: str, path: Path) -> int | None:
     """Return a number of things; the nearest that there can be for one that every API server refuses."""
-    found = integer(value, key, path)
-    return None if found is None else min(max(found, 0), _INT32)
+    written = integer(value, key, path)
+    return None if written is None else min(max(written, 0), _INT32)
 
 
 def integer(value: Value, key: str, path: Path) -> int | None:
-    found = value.get(key)
-    if found is None or type(found) is int:
-        return found
-    if isinstance(found, bool) or not isinstance(found, (int, float)) or found != found // 1:
-        raise wrong((*path, key), "an integer", found)
-    return int(found)
+    written = value.get(key)
+    if written is None or type(written) is int:
+        return written
+    if isinstance(written, bool) or not isinstance(written, (int, float)) or written != written // 1:
+        raise wrong((*path, key), "an integer", written)
+    return int(written)
 
 
 def boolean(value: Value, key: str, path: Path, default: bool = False) -> bool:
-    found = value.get(key)
-    if found is None:
+    written = value.get(key)
+    if written is None:
         return default
-    if not isinstance(found, bool):
-        raise wrong((*path, key), "true or false", found)
-    return found
+    if not isinstance(written, bool):
+        raise wrong((*path, key), "true or false", written)
+    return written
 
 
 def int_or_percent(value: Value, key: str, path: Path) -> int | str | None:
     """Return an IntOrString as written."""
-    found = value.get(key)
-    if isinstance(found, str):
-        return found
+    written = value.get(key)
+    if isinstance(written, str):
+        return written
     return integer(value, key, path)
 
 
 def items(value: Value, key: str, path: Path) -> Iterator[tuple[Value, Path]]:
     """Yield the mappings of a list with their paths; null elements count as empty, as for the API server."""
-    found = value.get(key)
-    if found is None:
+    written = value.get(key)
+    if written is None:
         return
-    here = (*path, key)
-    if not isinstance(found, list):
-        raise wrong(here, "a list", found)
-    for i, item in enumerate(found):
+    list_path = (*path, key)
+    if not isinstance(written, list):
+        raise wrong(list_path, "a list", written)
+    for i, item in enumerate(written):
         if item is None:
             item = {}
         elif not isinstance(item, dict):
-            raise wrong((*here, i), "a mapping", item)
-        yield item, path_to(*here, i)
+            raise wrong((*list_path, i), "a mapping", item)
+        yield item, path_to(*list_path, i)
 
 
 def each(make: Callable[[Value, Path], T], value: Value, key: str, path: Path) -> tuple[T, ...]:
     """Return ``make`` of each mapping in a list; a shortcut for absent lists, as most lists of a pod are."""
     if value.get(key) is None:
         return ()
-    return tuple([make(item, here) for item, here in items(value, key, path)])
+    return tuple([make(item, item_path) for item, item_path in items(value, key, path)])
 
 
 def texts(value: Value, key: str, path: Path) -> tuple[str, ...]:
-    found = value.get(key)
-    if found is None:
+    written = value.get(key)
+    if written is None:
         return ()
-    if not isinstance(found, list):
-        raise wrong((*path, key), "a list of strings", found)
-    for item in found:
+    if not isinstance(written, list):
+        raise wrong((*path, key), "a list of strings", written)
+    for item in written:
         if not isinstance(item, str):
-            raise wrong((*path, key, found.index(item)), "a string", item)
-    return tuple(found)
+            raise wrong((*path, key, written.index(item)), "a string", item)
+    return tuple(written)
 
 
 def labels(value: Value, key: str, path: Path) -> dict[str, str]:
     """Return a map of strings to strings; null values count as empty strings, as for the API server."""
-    found = mapping(value, key, path)
-    if not found:
+    written = mapping(value, key, path)
+    if not written:
         return _NO_LABELS
-    for name, item in found.items():
+    for name, item in written.items():
         if type(name) is not str or type(item) is not str:
-            return _odd_labels(found, (*path, key))
-    return found
+            return _odd_labels(written, (*path, key))
+    return written
 
 
 def _odd_labels(value: Value, path: Path) -> dict[str, str]:
@@ -202,8 +202,8 @@ def resources(value: Value, key: str, path: Path) -> dict[str, int]:
         try:
             amounts[name] = max(resource_value(name, amount), 0)
         except QuantityError as error:
-            here = (*path, key, name)
-            raise DecodeError(here, f"{words(here)}: {str(amount)[:40]!r}: {error}") from None
+            amount_path = (*path, key, name)
+            raise DecodeError(amount_path, f"{words(amount_path)}: {str(amount)[:40]!r}: {error}") from None
     return amounts
 
 
@@ -213,12 +213,12 @@ def requirement(item: Value, path: Path) -> Requirement:
 
 def selector(value: Value, key: str, path: Path) -> Selector | None:
     """Return a LabelSelector; None for null, which selects nothing."""
-    found = optional_mapping(value, key, path)
-    if found is None:
+    written = optional_mapping(value, key, path)
+    if written is None:
         return None
-    here = path_to(*path, key)
-    equal = labels(found, "matchLabels", here)
+    selector_path = path_to(*path, key)
+    equal = labels(written, "matchLabels", selector_path)
     # metav1.LabelSelectorAsSelector sorts requirements; the order does not affect the result.
-    wanted = [Requirement(k, "In", (v,), path_to(*here, "matchLabels", k)) for k, v in equal.items()]
-    wanted += [requirement(item, at) for item, at in items(found, "matchExpressions", here)]
-    return Selector(tuple(wanted), here)
+    wanted = [Requirement(k, "In", (v,), path_to(*selector_path, "matchLabels", k)) for k, v in equal.items()]
+    wanted += [requirement(item, at) for item, at in items(written, "matchExpressions", selector_path)]
+    return Selector(tuple(wanted), selector_path)

@@ -26,10 +26,10 @@ def decode_feature_rule(value: Value, source: Source | None) -> NodeMaker:
     """
     labels: list[str] = []
     resources: list[str] = []
-    for rule, here in items(mapping(value, "spec", ()), "rules", ("spec",)):
-        labels += _names(rule, "labels", here)
+    for rule, rule_path in items(mapping(value, "spec", ()), "rules", ("spec",)):
+        labels += _names(rule, "labels", rule_path)
         labels += [_FEATURES] if rule.get("labelsTemplate") else []
-        resources += _names(rule, "extendedResources", here)
+        resources += _names(rule, "extendedResources", rule_path)
     return NodeMaker("NodeFeatureRule", _name(value), tuple(labels), tuple(resources), source)
 
 

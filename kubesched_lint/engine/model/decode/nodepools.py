@@ -126,28 +126,28 @@ def decode_node_overlay(value: Value, source: Source | None = None) -> NodeOverl
 
 
 def _taints(value: Value, path: Path) -> Iterator[Taint]:
-    for item, here in items(value, "taints", path):
-        yield Taint(text(item, "key", here), text(item, "value", here), text(item, "effect", here))
+    for item, taint_path in items(value, "taints", path):
+        yield Taint(text(item, "key", taint_path), text(item, "value", taint_path), text(item, "effect", taint_path))
 
 
 def decode_requirements(value: Value, key: str, path: Path) -> Iterator[Requirement]:
     """Yield the requirements of a pool, with Gte and Lte as the equivalent Gt and Lt. Raises DecodeError."""
-    for item, here in items(value, key, path):
-        found = decode_requirement(item, here)
-        if found.operator not in _OPERATORS:
+    for item, item_path in items(value, key, path):
+        asked = decode_requirement(item, item_path)
+        if asked.operator not in _OPERATORS:
             raise DecodeError(
-                (*here, "operator"),
-                f"{words((*here, 'operator'))}: expected one of {', '.join(_OPERATORS)}, found {found.operator!r}",
+                (*item_path, "operator"),
+                f"{words((*item_path, 'operator'))}: expected one of {', '.join(_OPERATORS)}, found {asked.operator!r}",
             )
-        operator, values = found.operator, found.values
+        operator, values = asked.operator, asked.values
         bound = go_int(values[0]) if len(values) == 1 else None
         if bound is None and operator in ("Gt", "Lt", "Gte", "Lte"):
-            at = (*here, "values")
+            at = (*item_path, "values")
             raise DecodeError(at, f"{words(at)}: {operator} compares with one whole number, found {list(values)}")
         if bound is not None and operator in ("Gte", "Lte"):
             step = -1 if operator == "Gte" else 1
             operator, values = operator[:2], (str(bound + step),)
-        yield Requirement(_RENAMED.get(found.key, found.key), operator, values, here)
+        yield Requirement(_RENAMED.get(asked.key, asked.key), operator, values, item_path)
 
 
 def zones_of(requirements: tuple[Requirement, ...]) -> tuple[str, ...] | None:

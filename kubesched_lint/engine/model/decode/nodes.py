@@ -51,7 +51,7 @@ def decode_node(value: Value, source: Source | None = None, images: dict[str, in
 
 def images_of(status: Value) -> dict[str, int]:
     """Return image name → size. A large cluster has 200,000 images: paths are made only if something is odd."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     try:
         for image in status.get("images") or ():
             names, size = image["names"], image["sizeBytes"]
@@ -59,12 +59,12 @@ def images_of(status: Value) -> dict[str, int]:
             if type(names) is not list or type(size) is not int:
                 raise TypeError
             for name in names:
-                found[name] = size
+                sizes[name] = size
     except (KeyError, TypeError):
-        found.clear()
+        sizes.clear()
         for image, at in items(status, "images", ("status",)):
-            found.update(dict.fromkeys(texts(image, "names", at), integer(image, "sizeBytes", at) or 0))
-    return shared(found)
+            sizes.update(dict.fromkeys(texts(image, "names", at), integer(image, "sizeBytes", at) or 0))
+    return shared(sizes)
 
 
 def decode_pod_object(value: Value, namespace: str = "default") -> Pod:

@@ -148,4 +148,4 @@ def gather(objects: Iterable[tuple[str, Any]]) -> Inventory:
     fields: dict[str, list[Any]] = {}
     for field, item in objects:
         fields.setdefault(field, []).append(item)
-    return Inventory(**{field: tuple(found) for field, found in fields.items()})
+    return Inventory(**{field: tuple(decoded) for field, decoded in fields.items()})

@@ -112,10 +112,10 @@ def _affinity(spec: Value, path: Path) -> dict[str, Any]:
     affinity = mapping(spec, "affinity", path)
     if not affinity:
         return {}
-    here = (*path, "affinity")
-    nodes, at_nodes = mapping(affinity, "nodeAffinity", here), (*here, "nodeAffinity")
-    pods, at_pods = mapping(affinity, "podAffinity", here), (*here, "podAffinity")
-    anti, at_anti = mapping(affinity, "podAntiAffinity", here), (*here, "podAntiAffinity")
+    affinity_path = (*path, "affinity")
+    nodes, at_nodes = mapping(affinity, "nodeAffinity", affinity_path), (*affinity_path, "nodeAffinity")
+    pods, at_pods = mapping(affinity, "podAffinity", affinity_path), (*affinity_path, "podAffinity")
+    anti, at_anti = mapping(affinity, "podAntiAffinity", affinity_path), (*affinity_path, "podAntiAffinity")
     return {
         "required_node_terms": node_terms(optional_mapping(nodes, _REQUIRED, at_nodes), (*at_nodes, _REQUIRED)),
         "preferred_node_terms": each(preferred_node_term, nodes, _PREFERRED, at_nodes),
@@ -239,8 +239,8 @@ def _pod_level_requests(
     wanted = optional_mapping(spec, "resources", path)
     if wanted is None:
         return None
-    here = (*path, "resources")
-    requests, limits = resources(wanted, "requests", here), resources(wanted, "limits", here)
+    resources_path = (*path, "resources")
+    requests, limits = resources(wanted, "requests", resources_path), resources(wanted, "limits", resources_path)
     if not requests and not limits:
         return None
     total = effective_requests(containers, init_containers)
@@ -259,17 +259,17 @@ def _host_ports(spec: Value, path: Path, host_network: bool) -> list[HostPort]:
         for container, at in _with("ports", spec, key, path):
             if key == "initContainers" and container.get("restartPolicy") != "Always":
                 continue
-            for port, here in items(container, "ports", at):
-                number = integer(port, "hostPort", here) or 0
-                where: Path = (*here, "hostPort")
+            for port, port_path in items(container, "ports", at):
+                number = integer(port, "hostPort", port_path) or 0
+                where: Path = (*port_path, "hostPort")
                 if host_network and not number:
-                    number, where = integer(port, "containerPort", here) or 0, (*here, "containerPort")
+                    number, where = integer(port, "containerPort", port_path) or 0, (*port_path, "containerPort")
                 if number > 0:
                     ports.append(
                         HostPort(
                             number,
-                            text(port, "protocol", here) or "TCP",
-                            text(port, "hostIP", here) or "0.0.0.0",
+                            text(port, "protocol", port_path) or "TCP",
+                            text(port, "hostIP", port_path) or "0.0.0.0",
                             where,
                         )
                     )
@@ -278,11 +278,11 @@ def _host_ports(spec: Value, path: Path, host_network: bool) -> list[HostPort]:
 
 def _volumes(spec: Value, path: Path) -> list[Volume]:
     volumes = []
-    for volume, here in items(spec, "volumes", path):
-        name = text(volume, "name", here)
+    for volume, volume_path in items(spec, "volumes", path):
+        name = text(volume, "name", volume_path)
         if "persistentVolumeClaim" in volume:
-            at = (*here, "persistentVolumeClaim")
-            claim = mapping(volume, "persistentVolumeClaim", here)
+            at = (*volume_path, "persistentVolumeClaim")
+            claim = mapping(volume, "persistentVolumeClaim", volume_path)
             volumes.append(
                 Volume(
                     name, "persistentVolumeClaim", text(claim, "claimName", at), boolean(claim, "readOnly", at), path=at
@@ -290,14 +290,18 @@ def _volumes(spec: Value, path: Path) -> list[Volume]:
             )
         elif "ephemeral" in volume:
             volumes.append(
-                Volume(name, "ephemeral", disk=mapping(volume, "ephemeral", here), path=(*here, "ephemeral"))
+                Volume(
+                    name, "ephemeral", disk=mapping(volume, "ephemeral", volume_path), path=(*volume_path, "ephemeral")
+                )
             )
         elif "image" in volume:
-            volumes.append(Volume(name, "image", disk=mapping(volume, "image", here), path=(*here, "image")))
+            volumes.append(
+                Volume(name, "image", disk=mapping(volume, "image", volume_path), path=(*volume_path, "image"))
+            )
         else:
             for kind in INLINE_DISKS:
                 if kind in volume:
-                    disk = mapping(volume, kind, here)
-                    read_only = boolean(disk, "readOnly", (*here, kind))
-                    volumes.append(Volume(name, kind, read_only=read_only, disk=disk, path=(*here, kind)))
+                    disk = mapping(volume, kind, volume_path)
+                    read_only = boolean(disk, "readOnly", (*volume_path, kind))
+                    volumes.append(Volume(name, kind, read_only=read_only, disk=disk, path=(*volume_path, kind)))
     return volumes

@@ -60,8 +60,8 @@ def _namespace(value: Value, default: str) -> str:
 def decode_namespace(value: Value, namespace: str, source: Source | None) -> Namespace:
     """Return a Namespace; the API server always sets the label ``kubernetes.io/metadata.name``."""
     name = _name(value)
-    found = labels(mapping(value, "metadata", ()), "labels", _META)
-    return Namespace(name, {**found, "kubernetes.io/metadata.name": name}, source)
+    given = labels(mapping(value, "metadata", ()), "labels", _META)
+    return Namespace(name, {**given, "kubernetes.io/metadata.name": name}, source)
 
 
 def decode_service(value: Value, namespace: str, source: Source | None) -> Service:
@@ -100,10 +100,12 @@ def _metrics(value: Value, spec: Value) -> Iterator[ResourceMetric]:
         if _METRICS_OF_V1 not in annotations:
             written = "targetCPUUtilizationPercentage" in spec
             yield ResourceMetric("cpu", path=(*_SPEC, "targetCPUUtilizationPercentage") if written else _SPEC)
-    for metric, here in items(spec, "metrics", _SPEC):
-        field = {"Resource": "resource", "ContainerResource": "containerResource"}.get(text(metric, "type", here))
+    for metric, metric_path in items(spec, "metrics", _SPEC):
+        field = {"Resource": "resource", "ContainerResource": "containerResource"}.get(
+            text(metric, "type", metric_path)
+        )
         if field is not None:
-            said, at = mapping(metric, field, here), (*here, field)
+            said, at = mapping(metric, field, metric_path), (*metric_path, field)
             is_relative = text(mapping(said, "target", at), "type", (*at, "target")) == "Utilization"
             yield ResourceMetric(text(said, "name", at), text(said, "container", at), is_relative, (*at, "name"))
 
@@ -139,21 +141,21 @@ def decode_scaled_object(value: Value, namespace: str, source: Source | None) ->
 
 
 def _cron_windows(spec: Value) -> Iterator[CronWindow]:
-    for trigger, here in items(spec, "triggers", _SPEC):
-        said = labels(trigger, "metadata", here) if text(trigger, "type", here) == "cron" else {}
+    for trigger, trigger_path in items(spec, "triggers", _SPEC):
+        said = labels(trigger, "metadata", trigger_path) if text(trigger, "type", trigger_path) == "cron" else {}
         if said.get("desiredReplicas", "").isdecimal():
-            at = (*here, "metadata", "desiredReplicas")
+            at = (*trigger_path, "metadata", "desiredReplicas")
             yield CronWindow(int(said["desiredReplicas"]), said.get("start", ""), said.get("end", ""), at)
 
 
 def _triggers_of_resources(spec: Value) -> Iterator[ResourceMetric]:
     """Yield the triggers of cpu and memory, which become metrics of the type Resource or ContainerResource."""
-    for trigger, here in items(spec, "triggers", _SPEC):
-        if (resource := text(trigger, "type", here)) in ("cpu", "memory"):
-            said = labels(trigger, "metadata", here)
-            kind = text(trigger, "metricType", here) or said.get("type", "")
+    for trigger, trigger_path in items(spec, "triggers", _SPEC):
+        if (resource := text(trigger, "type", trigger_path)) in ("cpu", "memory"):
+            said = labels(trigger, "metadata", trigger_path)
+            kind = text(trigger, "metricType", trigger_path) or said.get("type", "")
             container = said.get("containerName", "")
-            yield ResourceMetric(resource, container, kind == "Utilization", (*here, "type"))
+            yield ResourceMetric(resource, container, kind == "Utilization", (*trigger_path, "type"))
 
 
 def decode_budget(value: Value, namespace: str, source: Source | None) -> DisruptionBudget:
@@ -230,11 +232,13 @@ def decode_group_templates(value: Value, namespace: str, source: Source | None) 
     controller = mapping(spec, "controllerRef", _SPEC)
     at = (*_SPEC, "controllerRef")
     templates = []
-    for template, here in items(spec, "podGroupTemplates", _SPEC):
-        gang = mapping(mapping(template, "schedulingPolicy", here), "gang", here)
-        path = (*here, "schedulingPolicy", "gang")
+    for template, template_path in items(spec, "podGroupTemplates", _SPEC):
+        gang = mapping(mapping(template, "schedulingPolicy", template_path), "gang", template_path)
+        path = (*template_path, "schedulingPolicy", "gang")
         least = integer(gang, "minCount", path)
-        templates.append(PodGroup(where, text(template, "name", here), least, path=(*path, "minCount"), source=source))
+        templates.append(
+            PodGroup(where, text(template, "name", template_path), least, path=(*path, "minCount"), source=source)
+        )
     is_custom = text(controller, "apiGroup", at) not in ("", "apps", "batch")
     named = ("", "") if is_custom else (text(controller, "kind", at), text(controller, "name", at))
     return GroupTemplates(where, _name(value), named, tuple(templates), source)
@@ -247,19 +251,19 @@ def decode_limit_range(value: Value, namespace: str, source: Source | None) -> L
     """
     requests: dict[str, int] = {}
     limits: dict[str, int] = {}
-    found = []
-    for item, here in items(mapping(value, "spec", ()), "limits", _SPEC):
-        kind = text(item, "type", here)
-        least, most = mapping(item, "min", here), mapping(item, "max", here)
-        default, asked = mapping(item, "default", here), mapping(item, "defaultRequest", here)
+    limit_items = []
+    for item, item_path in items(mapping(value, "spec", ()), "limits", _SPEC):
+        kind = text(item, "type", item_path)
+        least, most = mapping(item, "min", item_path), mapping(item, "max", item_path)
+        default, asked = mapping(item, "default", item_path), mapping(item, "defaultRequest", item_path)
         if kind == "Container":
             default = {**most, **default}
             asked = {**least, **default, **asked}
-            limits |= resources({"default": default}, "default", here)
-            requests |= resources({"defaultRequest": asked}, "defaultRequest", here)
-        ratio = mapping(item, "maxLimitRequestRatio", here)
-        found.append(LimitItem(kind, least, most, ratio, default, asked, here))
-    return LimitRange(_namespace(value, namespace), _name(value), requests, limits, tuple(found), source)
+            limits |= resources({"default": default}, "default", item_path)
+            requests |= resources({"defaultRequest": asked}, "defaultRequest", item_path)
+        ratio = mapping(item, "maxLimitRequestRatio", item_path)
+        limit_items.append(LimitItem(kind, least, most, ratio, default, asked, item_path))
+    return LimitRange(_namespace(value, namespace), _name(value), requests, limits, tuple(limit_items), source)
 
 
 def decode_quota(value: Value, namespace: str, source: Source | None) -> ResourceQuota:
@@ -267,8 +271,10 @@ def decode_quota(value: Value, namespace: str, source: Source | None) -> Resourc
     selected = mapping(spec, "scopeSelector", _SPEC)
     at = (*_SPEC, "scopeSelector")
     scopes = tuple(
-        QuotaScope(text(item, "scopeName", here), text(item, "operator", here), texts(item, "values", here))
-        for item, here in items(selected, "matchExpressions", at)
+        QuotaScope(
+            text(item, "scopeName", scope_path), text(item, "operator", scope_path), texts(item, "values", scope_path)
+        )
+        for item, scope_path in items(selected, "matchExpressions", at)
     )
     return ResourceQuota(
         _namespace(value, namespace),
@@ -283,11 +289,11 @@ def decode_quota(value: Value, namespace: str, source: Source | None) -> Resourc
 
 def _limits(value: Value, key: str, path: Path) -> dict[str, int]:
     """Return amounts like ``resources``; ``requests.cpu`` and ``limits.cpu`` are millicores too."""
-    found = resources(value, key, path)
+    limits = resources(value, key, path)
     for name, amount in mapping(value, key, path).items():
         if name.endswith(".cpu"):
-            found[name] = resources({key: {"cpu": amount}}, key, path)["cpu"]
-    return found
+            limits[name] = resources({key: {"cpu": amount}}, key, path)["cpu"]
+    return limits
 
 
 def decode_replica_set_revision(value: Value, namespace: str, source: Source | None) -> ReplicaSet:

@@ -54,10 +54,10 @@ def with_held(pod: Pod, status: Value) -> Pod:
 def _by_name(status: Value) -> Mapping[str, tuple[Value, Path]]:
     """Return the statuses that have resources."""
     return {
-        text(one, "name", at): (one, at)
+        text(status_of_container, "name", at): (status_of_container, at)
         for key in ("containerStatuses", "initContainerStatuses")
-        for one, at in (items(status, key, _STATUS) if key in status else ())
-        if one.get("resources") is not None
+        for status_of_container, at in (items(status, key, _STATUS) if key in status else ())
+        if status_of_container.get("resources") is not None
     }
 
 
@@ -65,8 +65,8 @@ def _holding(container: Container, statuses: Mapping[str, tuple[Value, Path]], w
     if container.name not in statuses:
         return container
     status, at = statuses[container.name]
-    actual, here = optional_mapping(status, "resources", at) or {}, (*at, "resources")
-    set_requests, set_limits = resources(actual, "requests", here), resources(actual, "limits", here)
+    actual, actual_path = optional_mapping(status, "resources", at) or {}, (*at, "resources")
+    set_requests, set_limits = resources(actual, "requests", actual_path), resources(actual, "limits", actual_path)
     allocated = resources(status, "allocatedResources", at)
     requests = _most(set_requests, allocated, *(() if without_spec else (container.requests,)))
     limits = _most(set_limits, *(() if without_spec else (container.limits,)))
@@ -93,8 +93,8 @@ def _held_by_pod(pod: Pod, of_pod: Value, status: Value, without_spec: bool) -> 
 
 
 def _most(*amounts: Resources) -> dict[str, int]:
-    found: dict[str, int] = {}
+    most: dict[str, int] = {}
     for each in amounts:
         for name, amount in each.items():
-            found[name] = max(amount, found.get(name, 0))
-    return found
+            most[name] = max(amount, most.get(name, 0))
+    return most

@@ -52,21 +52,21 @@ def decode_claim(value: Value, namespace: str, source: Source | None = None, pat
     """Return a PersistentVolumeClaim, or a claim template of a StatefulSet at ``path``. Raises DecodeError."""
     at = (*path, "metadata")
     meta, spec = mapping(value, "metadata", path), mapping(value, "spec", path)
-    here = (*path, "spec")
+    spec_path = (*path, "spec")
     annotations = labels(meta, "annotations", at)
     storage_class = annotations.get(_CLASS_ANNOTATION)
     if storage_class is None and spec.get("storageClassName") is not None:
-        storage_class = text(spec, "storageClassName", here)
-    wanted = resources(mapping(spec, "resources", here), "requests", (*here, "resources"))
+        storage_class = text(spec, "storageClassName", spec_path)
+    wanted = resources(mapping(spec, "resources", spec_path), "requests", (*spec_path, "resources"))
     return Claim(
         namespace=text(meta, "namespace", at) or namespace,
         name=text(meta, "name", at),
         storage_class=storage_class,
-        volume_name=text(spec, "volumeName", here),
+        volume_name=text(spec, "volumeName", spec_path),
         request=wanted.get("storage", 0),
-        access_modes=texts(spec, "accessModes", here),
-        volume_mode=text(spec, "volumeMode", here) or "Filesystem",
-        selector=selector(spec, "selector", here),
+        access_modes=texts(spec, "accessModes", spec_path),
+        volume_mode=text(spec, "volumeMode", spec_path) or "Filesystem",
+        selector=selector(spec, "selector", spec_path),
         phase=text(mapping(value, "status", path), "phase", (*path, "status")),
         annotations=annotations,
         deleting=meta.get("deletionTimestamp") is not None,
@@ -78,29 +78,30 @@ def decode_claim(value: Value, namespace: str, source: Source | None = None, pat
 
 def decode_volume(value: Value, source: Source | None = None) -> PersistentVolume:
     """Return a PersistentVolume. Raises DecodeError."""
-    at, here = ("metadata",), ("spec",)
+    at, spec_path = ("metadata",), ("spec",)
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
-    claim = optional_mapping(spec, "claimRef", here)
-    claim_at = (*here, "claimRef")
+    claim = optional_mapping(spec, "claimRef", spec_path)
+    claim_at = (*spec_path, "claimRef")
     annotations = labels(meta, "annotations", at)
-    csi = mapping(spec, "csi", here)
-    affinity = mapping(spec, "nodeAffinity", here)
+    csi = mapping(spec, "csi", spec_path)
+    affinity = mapping(spec, "nodeAffinity", spec_path)
     return PersistentVolume(
         name=text(meta, "name", at),
-        storage_class=annotations.get(_CLASS_ANNOTATION) or text(spec, "storageClassName", here),
-        capacity=resources(spec, "capacity", here).get("storage", 0),
-        access_modes=texts(spec, "accessModes", here),
-        volume_mode=text(spec, "volumeMode", here) or "Filesystem",
+        storage_class=annotations.get(_CLASS_ANNOTATION) or text(spec, "storageClassName", spec_path),
+        capacity=resources(spec, "capacity", spec_path).get("storage", 0),
+        access_modes=texts(spec, "accessModes", spec_path),
+        volume_mode=text(spec, "volumeMode", spec_path) or "Filesystem",
         labels=labels(meta, "labels", at),
         node_terms=node_terms(
-            optional_mapping(affinity, "required", (*here, "nodeAffinity")), (*here, "nodeAffinity", "required")
+            optional_mapping(affinity, "required", (*spec_path, "nodeAffinity")),
+            (*spec_path, "nodeAffinity", "required"),
         ),
         claim_ref=None
         if claim is None
         else (text(claim, "namespace", claim_at), text(claim, "name", claim_at), text(claim, "uid", claim_at)),
         phase=text(mapping(value, "status", ()), "phase", ("status",)),
-        csi_driver=text(csi, "driver", (*here, "csi")),
-        volume_handle=text(csi, "volumeHandle", (*here, "csi")),
+        csi_driver=text(csi, "driver", (*spec_path, "csi")),
+        volume_handle=text(csi, "volumeHandle", (*spec_path, "csi")),
         kind=next((k for k in spec if k not in _NOT_A_SOURCE), ""),
         annotations=annotations,
         deleting=meta.get("deletionTimestamp") is not None,
@@ -113,8 +114,8 @@ def decode_storage_class(value: Value, source: Source | None = None) -> StorageC
     meta = mapping(value, "metadata", ())
     annotations = labels(meta, "annotations", ("metadata",))
     topologies = []
-    for term, here in items(value, "allowedTopologies", ()):
-        expressions = items(term, "matchLabelExpressions", here)
+    for term, term_path in items(value, "allowedTopologies", ()):
+        expressions = items(term, "matchLabelExpressions", term_path)
         topologies.append({text(e, "key", at): texts(e, "values", at) for e, at in expressions})
     parameters = mapping(value, "parameters", ())
     written = [str(parameters[key]) for key in ("zone", "zones") if key in parameters]
@@ -135,10 +136,10 @@ def decode_csi_node(value: Value, source: Source | None = None) -> CSINode:
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     limits: dict[str, int | None] = {}
     drivers: dict[str, tuple[str, ...]] = {}
-    for driver, here in items(spec, "drivers", ("spec",)):
-        name = text(driver, "name", here)
-        limits[name] = integer(mapping(driver, "allocatable", here), "count", (*here, "allocatable"))
-        drivers[name] = texts(driver, "topologyKeys", here)
+    for driver, driver_path in items(spec, "drivers", ("spec",)):
+        name = text(driver, "name", driver_path)
+        limits[name] = integer(mapping(driver, "allocatable", driver_path), "count", (*driver_path, "allocatable"))
+        drivers[name] = texts(driver, "topologyKeys", driver_path)
     migrated = labels(meta, "annotations", ("metadata",)).get("storage.alpha.kubernetes.io/migrated-plugins", "")
     return CSINode(text(meta, "name", ("metadata",)), limits, drivers, tuple(filter(None, migrated.split(","))), source)
 
@@ -158,11 +159,11 @@ def decode_storage_capacity(value: Value, namespace: str, source: Source | None 
     meta = mapping(value, "metadata", ())
 
     def size(key: str) -> int | None:
-        found = value.get(key)
-        if found is None:
+        written = value.get(key)
+        if written is None:
             return None
         try:
-            return whole(found if isinstance(found, (int, float)) else text(value, key, ()))
+            return whole(written if isinstance(written, (int, float)) else text(value, key, ()))
         except QuantityError as error:
             raise DecodeError((key,), f"{words((key,))}: {error}") from None
 

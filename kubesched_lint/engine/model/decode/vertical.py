@@ -25,15 +25,15 @@ def decode_vertical_autoscaler(value: Value, namespace: str, source: Source | No
     """
     meta, spec = mapping(value, "metadata", ()), mapping(value, "spec", ())
     target, at = mapping(spec, "targetRef", _SPEC), (*_SPEC, "targetRef")
-    update, here = mapping(spec, "updatePolicy", _SPEC), (*_SPEC, "updatePolicy")
+    update, policy_path = mapping(spec, "updatePolicy", _SPEC), (*_SPEC, "updatePolicy")
     policies, where = mapping(spec, "resourcePolicy", _SPEC), (*_SPEC, "resourcePolicy")
     namespace = text(meta, "namespace", ("metadata",)) or namespace
     return VerticalAutoscaler(
         namespace,
         text(meta, "name", ("metadata",)),
         ObjectRef(text(target, "kind", at), namespace, text(target, "name", at)),
-        text(update, "updateMode", here) or "Recreate",
-        integer(update, "minReplicas", here) or 2,
+        text(update, "updateMode", policy_path) or "Recreate",
+        integer(update, "minReplicas", policy_path) or 2,
         tuple(_policy(item, path) for item, path in items(policies, "containerPolicies", where)),
         _recommended(value),
         source,
@@ -60,9 +60,11 @@ def _bounds(value: Value, key: str, path: Path) -> dict[str, int]:
 def _recommended(value: Value) -> dict[str, Recommendation]:
     at = ("status", "recommendation")
     status = optional_mapping(value, "status", ())
-    found = optional_mapping(status, "recommendation", ("status",)) if status else None
-    listed = items(found, "containerRecommendations", at) if found else ()
+    recommendation = optional_mapping(status, "recommendation", ("status",)) if status else None
+    listed = items(recommendation, "containerRecommendations", at) if recommendation else ()
     return {
-        text(item, "containerName", here): Recommendation(resources(item, "target", here), (*here, "target"))
-        for item, here in listed
+        text(item, "containerName", item_path): Recommendation(
+            resources(item, "target", item_path), (*item_path, "target")
+        )
+        for item, item_path in listed
     }

@@ -13,7 +13,7 @@ _FIELDS = ("apiGroups", "resources", "operations")
 def decode_webhooks(value: Value, source: Source | None) -> WebhookConfiguration:
     """Return the webhooks of a configuration. Raises DecodeError."""
     name = text(mapping(value, "metadata", ()), "name", ("metadata",))
-    hooks = tuple(_webhook(entry, here) for entry, here in items(value, "webhooks", ()))
+    hooks = tuple(_webhook(entry, webhook_path) for entry, webhook_path in items(value, "webhooks", ()))
     return WebhookConfiguration(str(value.get("kind")), name, hooks, source)
 
 

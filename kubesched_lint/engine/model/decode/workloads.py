@@ -155,12 +155,15 @@ def _strategy(spec: Value, name: str, *, max_unavailable: int | str, max_surge: 
     kind = text(strategy, "type", at) or "RollingUpdate"
     if kind != "RollingUpdate":
         return Strategy(kind, path=at)
-    rolling, here = mapping(strategy, "rollingUpdate", at), (*at, "rollingUpdate")
-    surge, unavailable = int_or_percent(rolling, "maxSurge", here), int_or_percent(rolling, "maxUnavailable", here)
+    rolling, rolling_path = mapping(strategy, "rollingUpdate", at), (*at, "rollingUpdate")
+    surge, unavailable = (
+        int_or_percent(rolling, "maxSurge", rolling_path),
+        int_or_percent(rolling, "maxUnavailable", rolling_path),
+    )
     return _rolling(
         max_surge if surge is None else surge,
         max_unavailable if unavailable is None else unavailable,
-        (count(rolling, "partition", here) or 0) if name == "updateStrategy" else 0,
+        (count(rolling, "partition", rolling_path) or 0) if name == "updateStrategy" else 0,
         at,
     )
 

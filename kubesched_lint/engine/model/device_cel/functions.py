@@ -98,8 +98,8 @@ def _is_integer(value: Opaque) -> bool:
 
 def _includes(target: Any, value: Any) -> bool:
     """Return whether a list has a value, or a single value is that one; true is not 1 (includesFunc)."""
-    found = target if isinstance(target, list) else [target]
-    return any(each == value and isinstance(each, bool) is isinstance(value, bool) for each in found)
+    members = target if isinstance(target, list) else [target]
+    return any(each == value and isinstance(each, bool) is isinstance(value, bool) for each in members)
 
 
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], tuple[str, ...]]] = {

@@ -65,16 +65,16 @@ def answers(scenario: Scenario) -> tuple[Answer, ...]:
 
 
 def _answer(gang: Gang, scenario: Scenario) -> Answer:
-    pods = [pod for it in gang.members if (pod := _pod(it, gang)) is not None]
+    pods = [pod for member in gang.members if (pod := _pod(member, gang)) is not None]
     beyond = _beyond(gang, scenario) or ("" if len(pods) == len(gang.members) else _UNSCHEDULED)
     if beyond or not gang.pods:
         return Answer(UNKNOWN, gang, reason=beyond or "no pod is created")
     if gang.at_once < gang.needed:
         return Answer(FEWER, gang)  # podgroup-min-count reports it
     waiting = [
-        BoundPod(f"{it.workload.name}-{number}", "", pod)
-        for it, pod in zip(gang.members, pods, strict=True)
-        for number in range(it.replicas)
+        BoundPod(f"{member.workload.name}-{number}", "", pod)
+        for member, pod in zip(gang.members, pods, strict=True)
+        for number in range(member.replicas)
     ]
     if not scenario.pools and (_are_independent(waiting, scenario) or _always_have_room(gang, waiting, scenario)):
         places = _filled(gang, waiting, scenario)
@@ -85,7 +85,7 @@ def _answer(gang: Gang, scenario: Scenario) -> Answer:
         return Answer(IMPOSSIBLE, gang, most, key=constraint(gang, scenario))
     if scenario.pools:
         return Answer(UNKNOWN, gang, most, reason="it is not known which nodes pools add for a group")
-    owners = {pod: owner_selector(it.workload, pod.labels) for it, pod in zip(gang.members, pods, strict=True)}
+    owners = {pod: owner_selector(member.workload, pod.labels) for member, pod in zip(gang.members, pods, strict=True)}
     return _followed(gang, waiting, owners, scenario, most)
 
 
@@ -97,7 +97,7 @@ def _beyond(gang: Gang, scenario: Scenario) -> str:
         return SCHEDULERS
     if (gang.group.namespace, gang.group.name) in live_groups(scenario):
         return "pods of it are in the cluster already"
-    return next(filter(None, (_beyond_of(it, scenario) for it in gang.members)), "")
+    return next(filter(None, (_beyond_of(member, scenario) for member in gang.members)), "")
 
 
 def _beyond_of(it: Member, scenario: Scenario) -> str:
@@ -130,9 +130,9 @@ def _most(gang: Gang, pods: Sequence[Pod], scenario: Scenario) -> int:
     best = 0
     for among in domains(gang, scenario):
         demands = [
-            Demand(it.workload, with_enforced_constraints(pod), it.replicas, it.usable & among)
-            for it, pod in zip(gang.members, pods, strict=True)
-            if it.usable & among and it.replicas
+            Demand(member.workload, with_enforced_constraints(pod), member.replicas, member.usable & among)
+            for member, pod in zip(gang.members, pods, strict=True)
+            if member.usable & among and member.replicas
         ]
         best = max(best, most_placeable(scenario, demands, _GROUPS) if demands else 0)
     return best
@@ -185,9 +185,9 @@ def _filled(gang: Gang, waiting: Sequence[BoundPod], scenario: Scenario) -> Plac
     for among in domains(gang, scenario):
         queue = [Copies(bound.pod, None, 1, name=bound.name) for bound in waiting]
         with state.undone():
-            found = Placing(queue, state, choose=lowest, among=among).run().placed
-        if len(found) >= gang.needed:
-            return tuple((one.name, names[placement.position]) for placement, one in found.items())
+            placed_pods = Placing(queue, state, choose=lowest, among=among).run().placed
+        if len(placed_pods) >= gang.needed:
+            return tuple((copies.name, names[placement.position]) for placement, copies in placed_pods.items())
     return ()
 
 
@@ -199,10 +199,10 @@ def _followed(
     gates = {*enabled_gates(scenario), GROUPS, GANGS}
     group = replace(gang.group, min_count=gang.needed)
     steps = min(work.share(0, 2), MOST_STEPS // 8)
-    found = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
-    enough = next((rest.on for rest in found.rests if len(rest.on) >= gang.needed), ())
-    missed = next((rest for rest in found.rests if len(rest.on) < gang.needed), None)
-    if missed is None and found.is_cut:
+    ends = outcomes(group, waiting, state, gates, owners=owners, any_order=True, steps=steps)
+    enough = next((rest.on for rest in ends.rests if len(rest.on) >= gang.needed), ())
+    missed = next((rest for rest in ends.rests if len(rest.on) < gang.needed), None)
+    if missed is None and ends.is_cut:
         return Answer(UNKNOWN, gang, most, enough, reason=_CUT)
     if missed is None:
         return Answer(CERTAIN, gang, most, enough)
@@ -217,9 +217,9 @@ def any_placement(gang: Gang, waiting: Sequence[BoundPod], state: ClusterState, 
     for among in domains(gang, scenario):
         with state.undone():
             search = _Placement(gang.needed, waiting, among, state)
-            found = search.place(0, ())
-        if found:
-            return tuple((bound.name, state.index.names[at]) for bound, at in found)
+            held = search.place(0, ())
+        if held:
+            return tuple((bound.name, state.index.names[at]) for bound, at in held)
     return ()
 
 
@@ -243,9 +243,9 @@ class _Placement:
         for position in positions(diagnose(bound.pod, self._state, self._among).feasible):
             with self._state.undone():
                 placed(bound.pod, position, self._state)
-                found = self.place(number + 1, (*held, (bound, position)))
-            if found:
-                return found
+                rest = self.place(number + 1, (*held, (bound, position)))
+            if rest:
+                return rest
         return self.place(number + 1, held)
 
     def _is_known(self, number: int, held: _Held) -> bool:

@@ -128,17 +128,17 @@ class _Growth:
             queue = [*created_pods(now)]
             placing = Placing(queue, state, seed=self.seed).run()
         names = now.index.names
-        self.placed += [(one.pod, names[placement.position]) for placement, one in placing.placed.items()]
+        self.placed += [(queued.pod, names[placement.position]) for placement, queued in placing.placed.items()]
         waiting: dict[Workload, list[Queued]] = {}
-        for one in queue:
-            if one.left and one.workload.stays:
-                waiting.setdefault(one.workload, []).append(one)
+        for queued in queue:
+            if queued.left and queued.workload.stays:
+                waiting.setdefault(queued.workload, []).append(queued)
         for workload in now.manifests.workloads:
-            it = now.member(workload)
+            member = now.member(workload)
             created = created_counts(now).get(workload, 0)
-            if (created or not it.replicas) and workload.stays and scheduled_pod(it) is not None:
+            if (created or not member.replicas) and workload.stays and scheduled_pod(member) is not None:
                 own = waiting.get(workload, [])
-                today = created - sum(one.left for one in own)
+                today = created - sum(left_copies.left for left_copies in own)
                 self.shares[workload] = _Share(workload, today, own)
 
     # --- growing ------------------------------------------------------------------------------------------------
@@ -146,14 +146,14 @@ class _Growth:
     def _grow(self) -> None:
         """Place waiting pods, largest first (as Karpenter sorts them), until none finds a place any more."""
         self._rebuild()
-        waiting = [one for share in self.shares.values() for one in share.waiting]
-        queue = sorted(waiting, key=lambda one: _bulk(one.pod), reverse=True)
+        waiting = [queued for share in self.shares.values() for queued in share.waiting]
+        queue = sorted(waiting, key=lambda queued: _bulk(queued.pod), reverse=True)
         until_idle(queue, lambda number: self._place_one(queue[number]))
         # Without any existing node, only the potential nodes show why the pod does not fit.
         short = [share for share in self.shares.values() if share.left]
         state = self._without_spares() if self.there and short else self.state
         for share in short:
-            first_left = next(one.pod for one in share.waiting if one.left)
+            first_left = next(queued.pod for queued in share.waiting if queued.left)
             share.message = message(diagnose(first_left, state))
 
     def _place_one(self, queued: Queued) -> Sequence[int] | None:
@@ -175,16 +175,16 @@ class _Growth:
         """Place one such pod where ``variant``, a variant of it, fits. Return whether that was possible."""
         pod = variant.pod
         placer = Placer(pod, self.state, queued.owner, seed=self.seed)
-        found = placer.diagnosis()
+        diagnosis = placer.diagnosis()
         if variant.term is not None:
-            found = replace(found, feasible=found.feasible & self.state.index.matching({}, (variant.term,)))
-        here = found.feasible & self.there
-        if here:
-            position = placer.choose(replace(found, feasible=here))
+            diagnosis = replace(diagnosis, feasible=diagnosis.feasible & self.state.index.matching({}, (variant.term,)))
+        on_nodes = diagnosis.feasible & self.there
+        if on_nodes:
+            position = placer.choose(replace(diagnosis, feasible=on_nodes))
             assert position is not None
             self._bind(queued, position)
             return True
-        stock = self._chosen(pod, queued, found.feasible & ~self.there, only_karpenter)
+        stock = self._chosen(pod, queued, diagnosis.feasible & ~self.there, only_karpenter)
         if stock is None:
             return False
         self._bind(queued, self._add(stock))
@@ -262,7 +262,7 @@ class _Growth:
     def _domains(self, key: str) -> int:
         if key not in self.domains:
             labels = (offer.template.labels for offer in self.scenario.potential.offers)
-            self.domains[key] = len({here[key] for here in labels if key in here})
+            self.domains[key] = len({of_node[key] for of_node in labels if key in of_node})
         return self.domains[key]
 
     # --- the state ----------------------------------------------------------------------------------------------
@@ -282,8 +282,8 @@ class _Growth:
         if not stock.free:
             stock.wanted *= 2
             self.rebuilt += 1
-            for one in self.stocks:  # the more states, the more spares: else each of many pools would cost a state
-                one.wanted = max(one.wanted, self.rebuilt.bit_length())
+            for other in self.stocks:  # the more states, the more spares: else each of many pools would cost a state
+                other.wanted = max(other.wanted, self.rebuilt.bit_length())
             self._rebuild()
         return self.state.index.positions[node.name]
 

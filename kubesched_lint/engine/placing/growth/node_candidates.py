@@ -56,11 +56,11 @@ class NodeCandidates:
 def stocks_of(offers: Iterable[NodeOffer]) -> Sequence[NodeCandidates]:
     """Return a stock of each offer, in their order, with machines numbered from 0."""
     machines: dict[tuple[object, ...], int] = {}
-    found = []
+    stocks = []
     for number, offer in enumerate(offers):
         room = (Itself(offer.template.shape), *offer.daemons)
-        found.append(NodeCandidates(offer, machines.setdefault(room, len(machines)), number))
-    return found
+        stocks.append(NodeCandidates(offer, machines.setdefault(room, len(machines)), number))
+    return stocks
 
 
 class Group:
@@ -93,7 +93,7 @@ def groups_of(stocks: Iterable[NodeCandidates]) -> Sequence[Group]:
         template = stock.offer.template
         kind = (stock.pool.name, template.zone, template.taints, template.shape.allocatable is None)
         alike.setdefault(kind, []).append(stock)
-    return [Group(found) for found in alike.values()]
+    return [Group(members) for members in alike.values()]
 
 
 def fullest(
@@ -139,7 +139,7 @@ def _held(pod: Pod, stocks: Iterable[tuple[NodeCandidates, int]], state: Cluster
         return [most if holds(feasible, stock.free[0]) else 1 for stock, most in stocks]
     keys.discard(HOSTNAME)
     known: dict[Hashable, int] = {}
-    found = []
+    pods_each = []
     for stock, most in stocks:
         position = stock.free[0]
         labels = state.index.nodes[position].labels
@@ -150,5 +150,5 @@ def _held(pod: Pod, stocks: Iterable[tuple[NodeCandidates, int]], state: Cluster
             with state.undone():
                 Placing([copies_of_it], state, choose=lowest, among=only(position)).run()
             known[kind] = max(most - copies_of_it.left, 1)
-        found.append(known[kind])
-    return found
+        pods_each.append(known[kind])
+    return pods_each

@@ -30,9 +30,9 @@ class Added(Struct, frozen=True):
 
 def listed(added: Sequence[Added]) -> str:
     """``2 × m6i.large in a (pool p), 1 × m6i.large in b (pool p) and 1 × …``; of many kinds the first few."""
-    shown, others = [str(one) for one in added[:SHOWN]], added[SHOWN:]
+    shown, others = [str(group) for group in added[:SHOWN]], added[SHOWN:]
     if others:
-        count = sum(one.count for one in others)
+        count = sum(group.count for group in others)
         kinds = plural(len(others), "another kind", f"{len(others)} other kinds")
         shown.append(f"{count} more {plural(count, 'node')} of {kinds}")
     return joined(shown)

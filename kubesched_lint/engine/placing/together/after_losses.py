@@ -77,21 +77,21 @@ def short_after_losses(scenario: Scenario) -> tuple[Short, ...]:
     """Return what the loss of a node, and of a zone, leaves short; nothing where pools may add nodes."""
     if scenario.pools:
         return ()
-    found = (_worst(scenario, event, losses) for event, losses in _losses(scenario).items())
-    return tuple(short for short in found if short is not None)
+    worst = (_worst(scenario, event, losses) for event, losses in _losses(scenario).items())
+    return tuple(short for short in worst if short is not None)
 
 
 def _losses(scenario: Scenario) -> Mapping[str, Losses]:
     index = scenario.index
     zones = index.domains(ZONE)
-    found: dict[str, Losses] = {"node-loss": {name: 1 << position for position, name in enumerate(index.names)}}
-    return {**found, "zone-loss": zones} if len(zones) > 1 else found
+    losses: dict[str, Losses] = {"node-loss": {name: 1 << position for position, name in enumerate(index.names)}}
+    return {**losses, "zone-loss": zones} if len(zones) > 1 else losses
 
 
 def _worst(scenario: Scenario, event: str, losses: Losses) -> Short | None:
     """Return what is short after most of the losses, and of such cases the one with the most waiting pods."""
-    found = chain.from_iterable(_of(confined, event, losses) for confined in _confined(scenario))
-    return max(found, key=lambda short: (len(short.lost), short.waiting), default=None)
+    short_sets = chain.from_iterable(_of(confined, event, losses) for confined in _confined(scenario))
+    return max(short_sets, key=lambda short: (len(short.lost), short.waiting), default=None)
 
 
 @once_per_scenario
@@ -107,15 +107,15 @@ def _confined(scenario: Scenario) -> Sequence[_Confined]:
     problem = Problem(scenario, [d for d in demands if knows_scheduler(d.pod) and not profile_of(d.pod).unmodelled])
     if overfull(problem) is not None:
         return ()
-    found = []
+    confined = []
     for nodes in dict.fromkeys(d.nodes for d in problem.demands if not d.one_a_node):
         inside = [d for d in problem.demands if not d.nodes & ~nodes or (d.one_a_node and d.nodes & nodes)]
         classes = [c for c in problem.classes if not c.nodes & ~nodes]
         # A larger group is left out: it may be short, and nobody says so.
         is_small = len(inside) * len(classes) <= MOST_VARIABLES
         if is_small and sum(not d.one_a_node for d in inside) > 1:  # what one workload lacks, its row says
-            found.append(_Confined(problem, nodes, inside, classes))
-    return found
+            confined.append(_Confined(problem, nodes, inside, classes))
+    return confined
 
 
 def _of(confined: _Confined, event: str, losses: Losses) -> Iterator[Short]:

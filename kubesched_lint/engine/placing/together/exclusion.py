@@ -34,8 +34,8 @@ def crowded(scenario: Scenario, demands: Sequence[Demand]) -> Crowd | None:
     """
     if scenario.pools:
         return None
-    found = _Crowds(scenario, demands)
-    return next(filter(None, (found.around(demand, term) for demand, term in found.terms())), None)
+    crowds = _Crowds(scenario, demands)
+    return next(filter(None, (crowds.around(demand, term) for demand, term in crowds.terms())), None)
 
 
 class _Crowds:
@@ -67,10 +67,12 @@ class _Crowds:
         """Return a crowd of a demand and those that its term selects."""
         key = term.topology_key
         selected = islice(self._scenario.member(demand.workload).selected_workloads(term), self._left)
-        others = [self._of[one] for one in selected if one in self._of and one is not demand.workload]
+        others = [
+            self._of[workload] for workload in selected if workload in self._of and workload is not demand.workload
+        ]
         self._left -= 1 + len(others)
         members = [demand]
-        for other in sorted(others, key=lambda one: -self._needed(one, key)):
+        for other in sorted(others, key=lambda rival: -self._needed(rival, key)):
             if all(self._exclude(other, member, key) for member in members):
                 members.append(other)
                 crowd = self._counted(members, key)
@@ -88,16 +90,16 @@ class _Crowds:
         domains = len(self._scenario.index.domains_with(key, nodes))
         if needed <= domains:
             return None
-        return Crowd(tuple(one for one in self._of.values() if one in members), needed, domains)
+        return Crowd(tuple(each for each in self._of.values() if each in members), needed, domains)
 
     def _needed(self, demand: Demand, key: str) -> int:
         return demand.count if self._exclude(demand, demand, key) else 1
 
-    def _exclude(self, one: Demand, other: Demand, key: str) -> bool:
+    def _exclude(self, demand: Demand, other: Demand, key: str) -> bool:
         """Whether no two of their pods may be in one domain: a term of either is enough."""
         self._left -= 1
         return any(
             term.topology_key == key and self._scenario.member(holder.workload).surely_selects(term, whom.workload)
-            for holder, whom in ((one, other), (other, one))
+            for holder, whom in ((demand, other), (other, demand))
             for term in holder.pod.required_anti_affinity
         )

@@ -134,7 +134,7 @@ def _defined_twice(manifests: Inventory) -> frozenset[object]:
     if not manifests.has_duplicates:
         return frozenset()
     written = Counter(map(identity, manifests.workloads))
-    return frozenset(one for one, count in written.items() if count > 1)
+    return frozenset(workload for workload, count in written.items() if count > 1)
 
 
 @once_per_scenario
@@ -189,7 +189,7 @@ def _seen_to_fit(scenario: Scenario) -> bool:
     """Whether a trial found a place for every pod: then no contradiction exists, and the solver is not loaded."""
     if scenario.pools or scenario.index.unknown_resources or pods_of_the_set(scenario) > MOST_PODS_TRIED:
         return False
-    return not all(one.left for one in each_trial(scenario))
+    return not all(trial.left for trial in each_trial(scenario))
 
 
 def fits_alone(scenario: Scenario, demand: Demand) -> bool:
@@ -230,11 +230,11 @@ def overfull(problem: Problem) -> Impossible | None:
 
 def _crowded(problem: Problem) -> Impossible | None:
     """Workloads that exclude one another from more domains than there are; None without them."""
-    found = crowded(problem.scenario, problem.demands)
-    if found is None:
+    crowd = crowded(problem.scenario, problem.demands)
+    if crowd is None:
         return None
-    wanted = sum(demand.count for demand in found.demands)
-    return Impossible(found.demands, wanted, wanted - (found.needed - found.domains), (APART,))
+    wanted = sum(demand.count for demand in crowd.demands)
+    return Impossible(crowd.demands, wanted, wanted - (crowd.needed - crowd.domains), (APART,))
 
 
 def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -> Callable[[NodeSet], bool]:
@@ -262,10 +262,10 @@ def _room_for_all(problem: Problem, places: Mapping[int, Sequence[NodeClass]]) -
 
 def _by_first(sets: Iterable[tuple[NodeSet, T]]) -> Mapping[int, Sequence[T]]:
     """Return what belongs to sets of nodes by the first node of each."""
-    found: dict[int, list[T]] = {}
-    for nodes, one in sets:
-        found.setdefault(lowest(nodes), []).append(one)
-    return found
+    by_node: dict[int, list[T]] = {}
+    for nodes, entry in sets:
+        by_node.setdefault(lowest(nodes), []).append(entry)
+    return by_node
 
 
 def _starting_in(nodes: NodeSet, firsts: Mapping[int, Sequence[T]]) -> Iterator[T]:

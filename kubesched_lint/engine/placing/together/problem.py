@@ -95,11 +95,11 @@ class Problem:
     def returning(self, nodes: NodeSet) -> Sequence[int]:
         """Return what preempted pods of others, which come back, surely take of these nodes, per resource."""
         taken = [0] * len(self.resources)
-        for one in returning_beside_set(self.scenario):
-            if not one.nodes & ~nodes:
-                amounts = (1, *(one.pod.requests.get(name, 0) for name in self._countable[1:]))
+        for returning in returning_beside_set(self.scenario):
+            if not returning.nodes & ~nodes:
+                amounts = (1, *(returning.pod.requests.get(name, 0) for name in self._countable[1:]))
                 for r, amount in enumerate(amounts):
-                    taken[r] += amount * one.number
+                    taken[r] += amount * returning.number
         return taken
 
     def without(self, demand: Demand) -> Problem:
@@ -114,13 +114,13 @@ class Problem:
     @cached_property
     def totals(self) -> dict[NodeSet, list[int]]:
         """Set of nodes → sum of requests, per resource, of the demands that may use exactly this set."""
-        found: dict[NodeSet, list[int]] = {}
+        totals: dict[NodeSet, list[int]] = {}
         for demand in self.demands:
-            total = found.setdefault(demand.nodes, [0] * len(self.resources))
+            total = totals.setdefault(demand.nodes, [0] * len(self.resources))
             for r, amount in enumerate(self._requests[demand]):
                 if amount:
                     total[r] += amount * demand.count
-        return found
+        return totals
 
     def limit(self, demand: Demand, place: NodeClass) -> int:
         """Return the most pods of one demand that all nodes of a class can take."""

@@ -87,7 +87,7 @@ def _columns(problem: Problem) -> tuple[tuple[int, int], ...]:
 def _rows(problem: Problem, columns: Sequence[tuple[int, int]], groups: Sequence[str]) -> Iterator[Row]:
     at = {pair: i for i, pair in enumerate(columns)}
     for d, demand in enumerate(problem.demands):
-        yield {i: 1.0 for (one, _), i in at.items() if one == d}, demand.count
+        yield {i: 1.0 for (number, _), i in at.items() if number == d}, demand.count
     if "resources" in groups:
         yield from _resources(problem, at)
     if "host ports" in groups:
@@ -110,7 +110,7 @@ def _resources(problem: Problem, at: _At) -> Iterator[Row]:
     requests = [problem.request(d) for d in problem.demands]
     for c, place in enumerate(problem.classes):
         for r, room in enumerate(place.room):
-            used = {i: float(requests[d][r]) for (d, one), i in at.items() if one == c and requests[d][r]}
+            used = {i: float(requests[d][r]) for (d, number), i in at.items() if number == c and requests[d][r]}
             if used and room < 1 << 61:
                 yield used, float(max(room, 0) * place.size)
 
@@ -124,7 +124,7 @@ def _ports(problem: Problem, at: _At) -> Iterator[Row]:
                 users.setdefault((port.protocol, port.port), set()).add(d)
     for c, place in enumerate(problem.classes):
         for asking in users.values():
-            row = {i: 1.0 for (d, one), i in at.items() if one == c and d in asking}
+            row = {i: 1.0 for (d, number), i in at.items() if number == c and d in asking}
             if row:
                 yield row, float(place.size)
 
@@ -132,12 +132,12 @@ def _ports(problem: Problem, at: _At) -> Iterator[Row]:
 def _by_domain(problem: Problem, at: _At, d: int, key: str) -> dict[str, dict[int, float]]:
     """Domain value → the variables of demand ``d`` in it; only for keys that put whole classes into one domain."""
     index = problem.scenario.index
-    found: dict[str, dict[int, float]] = {}
+    rows: dict[str, dict[int, float]] = {}
     for value, nodes in index.domains(key).items():
-        row = {i: 1.0 for (one, c), i in at.items() if one == d and problem.classes[c].nodes & ~nodes == 0}
+        row = {i: 1.0 for (number, c), i in at.items() if number == d and problem.classes[c].nodes & ~nodes == 0}
         if row:
-            found[value] = row
-    return found
+            rows[value] = row
+    return rows
 
 
 def _apart(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row]:
@@ -181,8 +181,8 @@ def _together(problem: Problem, at: _At, d: int, demand: Demand) -> Iterator[Row
         return
     if running_match(scenario, terms, demand.workload.namespace) is not None:
         return
-    it = scenario.member(demand.workload)
-    answering = [d for d, other in enumerate(problem.demands) if answers(it, other.pod)]
+    member = scenario.member(demand.workload)
+    answering = [d for d, other in enumerate(problem.demands) if answers(member, other.pod)]
     seen = {problem.demands[a].workload for a in answering}
     every = list(scenario.selection.selected_by_all(terms, demand.workload.namespace))
     if any(w not in seen for w in every) or d in answering or any(may_be_preempted(scenario.member(w)) for w in every):

@@ -84,13 +84,13 @@ def _of_kinds(scenario: Scenario) -> dict[_Asked, SpreadRoom | None]:
     return {}
 
 
-def _room_of(asked: _Asked, it: Member, constraint: SpreadConstraint) -> SpreadRoom | None:
-    """Return the bound; ``it`` is one of the workloads that share it."""
-    index, key, today = it.scenario.index, constraint.topology_key, it.scenario.today
+def _room_of(asked: _Asked, member: Member, constraint: SpreadConstraint) -> SpreadRoom | None:
+    """Return the bound; ``member`` is one of the workloads that share it."""
+    index, key, today = member.scenario.index, constraint.topology_key, member.scenario.today
     domains = index.domains_with(key, asked.counted & (today | asked.usable))
     if not domains:
         return None
-    capacity = most_copies_by_domain(it, asked.most, key, domains, asked.open, asked.beside)
+    capacity = most_copies_by_domain(member, asked.most, key, domains, asked.open, asked.beside)
     others = OthersCounted(dict(asked.there), dict(asked.staying), asked.coming)
     return topology.spread_room(constraint, capacity, others, index.domains_with(key, asked.counted & today))
 

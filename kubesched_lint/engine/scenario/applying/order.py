@@ -37,14 +37,14 @@ class CreationOrder:
         last = {workload.ref: workload for workload in self.workloads}
         return tuple(workload for workload in self.workloads if last[workload.ref] is workload)
 
-    def comes_before(self, one: Workload, other: Workload) -> bool:
-        """Return whether ``one`` is created before ``other``."""
-        return self.rank(one) < self.rank(other)
+    def comes_before(self, workload: Workload, other: Workload) -> bool:
+        """Return whether ``workload`` is created before ``other``."""
+        return self.rank(workload) < self.rank(other)
 
     def rank(self, workload: Workload) -> int:
         """Return its position; if only another definition of it is in the set, that one's."""
-        found = self._ranks.get(workload)
-        return self._ranks_by_ref[workload.ref] if found is None else found
+        rank = self._ranks.get(workload)
+        return self._ranks_by_ref[workload.ref] if rank is None else rank
 
     @cached_property
     def _ranks(self) -> Mapping[Workload, int]:
@@ -61,19 +61,19 @@ def apply_order(workloads: Iterable[Workload], tool: str) -> tuple[Workload, ...
     kubectl: files in name order, documents in file order. helm: by kind, then name. kustomize: its legacy order.
     argocd: sync waves, then kind, then name.
     """
-    found = list(workloads)
+    ordered = list(workloads)
     match tool:
         case "helm":
-            found.sort(key=lambda w: (_rank(_HELM, w.kind), w.name))
+            ordered.sort(key=lambda w: (_rank(_HELM, w.kind), w.name))
         case "kustomize":
-            found.sort(key=lambda w: (_rank(_KUSTOMIZE, w.kind), w.namespace, w.name))
+            ordered.sort(key=lambda w: (_rank(_KUSTOMIZE, w.kind), w.namespace, w.name))
         case "argocd":
-            found.sort(key=lambda w: (sync_wave(w.annotations), _rank(_ARGOCD, w.kind), w.namespace, w.name))
+            ordered.sort(key=lambda w: (sync_wave(w.annotations), _rank(_ARGOCD, w.kind), w.namespace, w.name))
         case "kubectl":
-            found.sort(key=lambda w: w.order)
+            ordered.sort(key=lambda w: w.order)
         case _:
             raise ValueError(f"unknown apply order {tool!r}: one of {', '.join(APPLY_ORDERS)}")
-    return tuple(found)
+    return tuple(ordered)
 
 
 def _rank(kinds: tuple[str, ...], kind: str) -> int:

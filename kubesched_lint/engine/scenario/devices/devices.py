@@ -28,8 +28,8 @@ def devices_of(scenario: Scenario) -> Devices | None:
     objects = scenario.objects
     if not (objects.device_classes or objects.resource_slices or objects.device_claims):
         return None
-    found = Devices.of(objects, scenario.premises.kubernetes_version)
-    return found if scenario.cluster is None else found.with_claims(scenario.cluster.inventory.device_claims)
+    devices = Devices.of(objects, scenario.premises.kubernetes_version)
+    return devices if scenario.cluster is None else devices.with_claims(scenario.cluster.inventory.device_claims)
 
 
 def needs_devices(pod: Pod, scenario: Scenario) -> bool:
@@ -97,7 +97,7 @@ def _known(scenario: Scenario) -> Devices:
 
 
 def _unknown(pods: Sequence[Pod], scenario: Scenario) -> Iterator[str]:
-    version, found = scenario.premises.kubernetes_version, _known(scenario)
+    version, devices = scenario.premises.kubernetes_version, _known(scenario)
     if not has(version, DYNAMIC_RESOURCES):
         yield f"whether the gate DynamicResourceAllocation is on, which is no default in {version}"
     if silent := _pools_in_doubt(scenario):
@@ -109,10 +109,10 @@ def _unknown(pods: Sequence[Pod], scenario: Scenario) -> Iterator[str]:
         for name in sorted({name for pod in pods for name in _by_devices(pod, scenario)}):
             yield f"which nodes offer {name} by a device plugin, and which by devices of a DeviceClass"
     for pod in pods:
-        yield from filter(None, [unserved(pod, found, version)])
-        yield from _unread(pod, found, scenario)
-    yield from _unmodelled(found, pods)
-    yield from _undecidable(found, pods)
+        yield from filter(None, [unserved(pod, devices, version)])
+        yield from _unread(pod, devices, scenario)
+    yield from _unmodelled(devices, pods)
+    yield from _undecidable(devices, pods)
 
 
 def _pools_in_doubt(scenario: Scenario) -> tuple[NodePool, ...]:
@@ -165,9 +165,9 @@ def _claims_of(pod: Pod, devices: Devices) -> Iterator[DeviceClaim | DeviceClaim
     """Yield the claims and templates that a pod refers to and that are known."""
     for reference in pod.resource_claims:
         key = pod.namespace, reference.template or reference.claim
-        found = devices.templates.get(key) if reference.template else devices.claims.get(key)
-        if found is not None:
-            yield found
+        claim = devices.templates.get(key) if reference.template else devices.claims.get(key)
+        if claim is not None:
+            yield claim
 
 
 def requests_of(pod: Pod, devices: Devices) -> Iterator[DeviceRequest]:
@@ -190,12 +190,12 @@ def _unmodelled(devices: Devices, pods: Sequence[Pod]) -> Iterator[str]:
     if not evicting:
         return
     held = [
-        (taint, names.get(one.request))
+        (taint, names.get(device.request))
         for claim in devices.claims.values()
         if claim.allocation is not None
         for names in [requests_by_name(claim)]
-        for one in claim.allocation.devices
-        for taint in evicting.get(one.id, ())
+        for device in claim.allocation.devices
+        for taint in evicting.get(device.id, ())
     ]
     leaving = (
         (taint, request)

@@ -128,7 +128,7 @@ def _may_label(key: str, scenario: Scenario) -> str:
     Vendors' rules of node-feature-discovery have prefixes of their own, ``vendor.feature.node.kubernetes.io/``.
     """
     domains = {what.rstrip("/"): who for who, what in _LABELLERS.items()}
-    own = next((one for one in domains if "/" in key and _is_of(key.partition("/")[0], frozenset({one}))), "")
+    own = next((domain for domain in domains if "/" in key and _is_of(key.partition("/")[0], frozenset({domain}))), "")
     if not own or any(_is_of(domain, frozenset({own})) for domain in _domains_of_labels(scenario)):
         return ""
     return domains[own]
@@ -140,31 +140,31 @@ def _domains_of_labels(scenario: Scenario) -> frozenset[str]:
 
 
 def _is_among(name: str, names: tuple[str, ...]) -> bool:
-    return any(name == one or (one.endswith("/") and name.startswith(one)) for one in names)
+    return any(name == pattern or (pattern.endswith("/") and name.startswith(pattern)) for pattern in names)
 
 
 @once_per_scenario
 def _plugins(scenario: Scenario) -> Mapping[str, frozenset[str]]:
     """DaemonSet that brings a device plugin, and has no pod yet → the domains of its resources; none: any."""
-    found = {}
+    domains_of_plugins = {}
     for workload in _new_daemons(scenario):
         spec = value_at(getattr(workload.source, "value", None), workload.pod.path)
         paths = (volume.get("hostPath") for volume in mappings_at(spec, ("volumes",)))
         if any(isinstance(at, dict) and str(at.get("path")).rstrip("/") == _PLUGINS for at in paths):
             words = f"{workload.name} {_images(workload)}"
-            found[str(workload)] = frozenset(domain for word, domain in _VENDORS.items() if word in words)
-    return found
+            domains_of_plugins[str(workload)] = frozenset(domain for word, domain in _VENDORS.items() if word in words)
+    return domains_of_plugins
 
 
 @once_per_scenario
 def _makers_of_labels(scenario: Scenario) -> tuple[tuple[tuple[str, ...], str], ...]:
     """(names or prefixes of labels, who in the set puts them on nodes)."""
-    found = [(maker.labels, str(maker)) for maker in scenario.manifests.node_makers if maker.labels]
-    found += [((f"topology.{driver.name}/",), f"CSIDriver {driver.name}") for driver in scenario.manifests.csi_drivers]
+    makers = [(maker.labels, str(maker)) for maker in scenario.manifests.node_makers if maker.labels]
+    makers += [((f"topology.{driver.name}/",), f"CSIDriver {driver.name}") for driver in scenario.manifests.csi_drivers]
     for workload in _new_daemons(scenario):
         images = _images(workload)
-        found += [((prefix,), str(workload)) for word, prefix in _LABELLERS.items() if word in images]
-    return tuple(found)
+        makers += [((prefix,), str(workload)) for word, prefix in _LABELLERS.items() if word in images]
+    return tuple(makers)
 
 
 def _new_daemons(scenario: Scenario) -> Iterator[Workload]:

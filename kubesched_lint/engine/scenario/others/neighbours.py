@@ -82,12 +82,12 @@ def answers(it: Member, pod: Pod) -> bool:
 
 def answering(it: Member, others: RunningPods) -> NodeSet:
     """Return the nodes with some of ``others`` that may satisfy the workload's required affinity."""
-    found: NodeSet = EMPTY
+    nodes: NodeSet = EMPTY
     terms = it.pod.required_affinity
     for group in others.in_reach(terms[0], it.workload.namespace) if terms else others.alike:
         if answers(it, group.pod):
-            found |= group.nodes
-    return found
+            nodes |= group.nodes
+    return nodes
 
 
 def is_answered_by_waiting(it: Member) -> bool:

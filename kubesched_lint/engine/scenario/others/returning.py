@@ -44,8 +44,10 @@ def returning_beside_set(scenario: Scenario) -> tuple[Returning, ...]:
     if scenario.pools or scenario.is_elastic or staying_beside_set(scenario) is pods_of_others(scenario):
         return ()
     gone = tuple(_gone(scenario))
-    rivals = {rank: _rivals(scenario, rank, gone) for rank in {one.pod.priority or 0 for one in gone}}
-    return tuple(one for one in gone if _runs_again(scenario, one, rivals[one.pod.priority or 0]))
+    rivals = {rank: _rivals(scenario, rank, gone) for rank in {returning.pod.priority or 0 for returning in gone}}
+    return tuple(
+        returning for returning in gone if _runs_again(scenario, returning, rivals[returning.pod.priority or 0])
+    )
 
 
 def _gone(scenario: Scenario) -> Iterator[Returning]:
@@ -72,12 +74,12 @@ def _is_kept_out_by_room_alone(pod: Pod) -> bool:
 
 def _rivals(scenario: Scenario, rank: int, gone: Sequence[Returning]) -> _Rivals:
     """Return the pods of at least a priority that may be on one node: those that return, too."""
-    found = [(other.pod, other.number) for other in gone if (other.pod.priority or 0) >= rank]
-    for it in map(scenario.member, scenario.manifests.workloads):
-        if (it.pod.priority is None and it.pod.priority_class) or (it.pod.priority or 0) >= rank:
-            found.append((it.pod, 1 if it.workload.kind == "DaemonSet" else it.replicas))
+    rivals = [(other.pod, other.number) for other in gone if (other.pod.priority or 0) >= rank]
+    for member in map(scenario.member, scenario.manifests.workloads):
+        if (member.pod.priority is None and member.pod.priority_class) or (member.pod.priority or 0) >= rank:
+            rivals.append((member.pod, 1 if member.workload.kind == "DaemonSet" else member.replicas))
     asked = Counter[str]()
-    for pod, number in found:
+    for pod, number in rivals:
         for resource, amount in {**pod.requests, PODS: 1}.items():
             asked[resource] += amount * number
-    return _Rivals(asked, any(pod.required_anti_affinity for pod, _ in found))
+    return _Rivals(asked, any(pod.required_anti_affinity for pod, _ in rivals))

@@ -91,12 +91,12 @@ def _in_domains(scenario: Scenario) -> dict[tuple[NodeSet, str], tuple[NodeSet, 
 def _domains(scenario: Scenario, nodes: NodeSet, topology_key: str) -> tuple[NodeSet, tuple[str, ...]]:
     """Return the nodes without a key, and the key's values on the others."""
     known = _in_domains(scenario)
-    found = known.get((nodes, topology_key))
-    if found is None:
+    keyless_and_values = known.get((nodes, topology_key))
+    if keyless_and_values is None:
         every = scenario.index.domains(topology_key)
         domains = tuple(v for v, there in every.items() if there & nodes)
-        found = known[nodes, topology_key] = nodes & ~scenario.index.with_key(topology_key), domains
-    return found
+        keyless_and_values = known[nodes, topology_key] = nodes & ~scenario.index.with_key(topology_key), domains
+    return keyless_and_values
 
 
 @once_per_scenario
@@ -124,11 +124,11 @@ def most_copies(
     pod = pod or it.pod
     key = capacity.copies_key(pod), state, nodes
     known = _copies(it.scenario)
-    asked, found = known.get(key, (-1, -1))
-    if found == asked < most:  # no more copies were asked for
-        found = capacity.total_copies(pod, state, nodes, most)
-        known[key] = most, found
-    return min(found, most)
+    asked, known_copies = known.get(key, (-1, -1))
+    if known_copies == asked < most:  # no more copies were asked for
+        known_copies = capacity.total_copies(pod, state, nodes, most)
+        known[key] = most, known_copies
+    return min(known_copies, most)
 
 
 def most_apart(it: Member, most: int, among: NodeSet | None = None) -> int:
@@ -150,8 +150,8 @@ def most_copies_by_domain(
     if not index.one_node_each(topology_key):
         return {d: most_copies(it, most, nodes & among, beside=beside) for d, nodes in domains.items()}
     rooms = capacity.copies(it.pod, beside.state, among & index.with_key(topology_key), most)
-    found = {index.nodes[position].labels[topology_key]: room for position, room in rooms}
-    return {d: found.get(d, 0) for d in domains}
+    room_of_domains = {index.nodes[position].labels[topology_key]: room for position, room in rooms}
+    return {d: room_of_domains.get(d, 0) for d in domains}
 
 
 def tightest_resource(it: Member, among: NodeSet | None = None) -> str:

@@ -45,10 +45,10 @@ class RunningPods:
 
     def in_reach(self, term: PodAffinityTerm, holder: str) -> Iterable[Alike]:
         """Return a superset of the groups of ``alike`` that a term of a pod in namespace ``holder`` may select."""
-        found = self._index.selected_by(term.selector)
+        selected = self._index.selected_by(term.selector)
         if term.namespace_selector is None:
-            found &= self._index.in_namespaces(term.namespaces or (holder,))
-        return map(self.alike.__getitem__, positions(found))
+            selected &= self._index.in_namespaces(term.namespaces or (holder,))
+        return map(self.alike.__getitem__, positions(selected))
 
     def selected_by(self, selector: Selector | None) -> Iterator[Alike]:
         """Return the groups of ``alike`` that a selector matches by their labels, in their order."""
@@ -66,11 +66,11 @@ class RunningPods:
     @cached_property
     def at_ports(self) -> Mapping[tuple[str, int], Sequence[tuple[int, BoundPod]]]:
         """(protocol, port) → the pods that have a node and take the port of it, numbered."""
-        found: dict[tuple[str, int], list[tuple[int, BoundPod]]] = {}
+        pods_at_ports: dict[tuple[str, int], list[tuple[int, BoundPod]]] = {}
         for number, bound in enumerate(self.pods):
             for port in bound.pod.host_ports if bound.node else ():
-                found.setdefault((port.protocol, port.port), []).append((number, bound))
-        return found
+                pods_at_ports.setdefault((port.protocol, port.port), []).append((number, bound))
+        return pods_at_ports
 
     @cached_property
     def waiting(self) -> Mapping[Pod, int]:
@@ -80,11 +80,11 @@ class RunningPods:
     @cached_property
     def _terms(self) -> Posted[tuple[int, int]]:
         """The required anti-affinity of ``alike``: each term as its group's number, and its own in the group."""
-        found: Posted[tuple[int, int]] = {}
+        posted: Posted[tuple[int, int]] = {}
         for number, group in enumerate(self.alike):
             for term_number, term in enumerate(group.pod.required_anti_affinity):
-                post((number, term_number), term, group.pod.namespace, found)
-        return found
+                post((number, term_number), term, group.pod.namespace, posted)
+        return posted
 
     def repelling(self, pod: Pod) -> Iterator[tuple[Alike, PodAffinityTerm]]:
         """Yield the groups of ``alike``, in their order, with the terms of anti-affinity that may select a pod.
@@ -171,10 +171,10 @@ def matching_by_domain(
 def running_match(scenario: Scenario, terms: Sequence[PodAffinityTerm], holder: str) -> BoundPod | None:
     """Return a bound pod of the snapshot that all the terms of a pod in namespace ``holder`` may select; else None."""
     pods, labels = _bound_pods(scenario)
-    found = labels.all
+    selected = labels.all
     for term in terms:
-        found &= labels.selected_by(term.selector)
-    for bound in map(pods.__getitem__, positions(found)):
+        selected &= labels.selected_by(term.selector)
+    for bound in map(pods.__getitem__, positions(selected)):
         if all(scenario.namespaces.selects(t, holder, bound.pod, unknown=True) for t in terms):
             return bound
     return None

@@ -90,10 +90,10 @@ def staying(it: Member) -> RunningPods:
     everyone = pods_of_others(it.scenario)
     if not everyone.alike:
         return everyone
-    found = _found(it.scenario)
-    if it.workload not in found:
-        found[it.workload] = _staying(it.scenario).against((it.workload,))
-    return found[it.workload]
+    staying_of = _found(it.scenario)
+    if it.workload not in staying_of:
+        staying_of[it.workload] = _staying(it.scenario).against((it.workload,))
+    return staying_of[it.workload]
 
 
 def staying_beside_set(scenario: Scenario) -> RunningPods:

@@ -101,19 +101,19 @@ def read_labels(pods: Iterable[Pod], custom: frozenset[str] = frozenset()) -> fr
 
     A revision's own label in matchLabelKeys is not included: its placeholder is enough.
     """
-    found: set[str] = set()
+    labels: set[str] = set()
     for pod in pods:
         if pod.required_affinity or pod.required_anti_affinity or pod.preferred_affinity or pod.preferred_anti_affinity:
             weighted = (*pod.preferred_affinity, *pod.preferred_anti_affinity)
             for term in (*pod.required_affinity, *pod.required_anti_affinity, *(w.term for w in weighted)):
-                found.update(_asked(term.selector, custom))
-                found.update(
+                labels.update(_asked(term.selector, custom))
+                labels.update(
                     (_WITHIN_REVISION | custom).intersection((*term.match_label_keys, *term.mismatch_label_keys))
                 )
         for constraint in pod.spread:
-            found.update(_asked(constraint.selector, custom))
-            found.update((_WITHIN_REVISION | custom).intersection(constraint.match_label_keys))
-    return frozenset(found)
+            labels.update(_asked(constraint.selector, custom))
+            labels.update((_WITHIN_REVISION | custom).intersection(constraint.match_label_keys))
+    return frozenset(labels)
 
 
 def custom_labels(workloads: Iterable[Workload]) -> frozenset[str]:
@@ -139,20 +139,20 @@ def not_followed(workloads: Iterable[Workload]) -> Mapping[int, str]:
     """
     workloads = tuple(workloads)
     custom = custom_labels(workloads)
-    found: dict[int, str] = {}
+    labels_by_number: dict[int, str] = {}
     for i, workload in enumerate(workloads):
         pod = workload.pod
         hard = tuple(c for c in pod.spread if c.is_hard)
         read = read_labels((replace(pod, preferred_affinity=(), preferred_anti_affinity=(), spread=hard),), custom)
         read = read.difference(_JOB_NAMES)  # all pods of a Job have its name, and no CronJob is followed
         if read:
-            found[i] = min(read)
+            labels_by_number[i] = min(read)
             apart = read_labels((replace(pod, required_affinity=(), spread=()),), custom).difference(_JOB_NAMES)
             for j, other in enumerate(workloads) if apart else ():
                 shared = apart.intersection(varying_labels(other))
                 if shared:
-                    found.setdefault(j, min(shared))
-    return found
+                    labels_by_number.setdefault(j, min(shared))
+    return labels_by_number
 
 
 def _asked(selector: Selector | None, custom: frozenset[str]) -> Iterable[str]:

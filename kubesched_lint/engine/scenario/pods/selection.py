@@ -70,10 +70,10 @@ class Selection:
 
     @cached_property
     def _by_name(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        by_name: dict[str, list[int]] = {}
         for number, workload in enumerate(self._workloads):
-            found.setdefault(workload.name, []).append(number)
-        return found
+            by_name.setdefault(workload.name, []).append(number)
+        return by_name
 
 
 # --- The namespaces that a pod affinity term selects, even if some namespaces' labels are unknown ---------------------

@@ -88,9 +88,9 @@ def made_by(
         if overlays and pool.maker == KARPENTER:
             kinds = tuple(overlaid(kind, overlays) for kind in kinds)
         complete = complete and len(kinds) <= MOST_KINDS
-        found = tuple(offers_of(kinds[:MOST_KINDS], daemons, device_resources))
-        offers += found
-        groups += offer_groups(found, demand)
+        pool_offers = tuple(offers_of(kinds[:MOST_KINDS], daemons, device_resources))
+        offers += pool_offers
+        groups += offer_groups(pool_offers, demand)
     idle = frozenset(pool.name for pool in pools) - {offer.template.pool.name for offer in offers}
     made = PoolOffers(offers, groups, complete, idle)
     _recent.append((asked, made))
@@ -110,25 +110,25 @@ def offers_of(
     known: dict[tuple[object, ...], tuple[tuple[Pod, ...], Resources | None]] = {}
     for position, kind in enumerate(kinds):
         key = (Itself(kind.shape), *(nodes >> position & 1 for _, _, nodes in going))  # the same in each zone
-        found = known.get(key)
-        if found is None:
-            here = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
-            sure = _fitting(kind.bound, (pod for pod, is_certain in here if is_certain), device_resources)
-            found = known[key] = tuple(pod for pod, _ in here), room_beside(kind.bound, sure)
-        yield NodeOffer(kind, *found)
+        daemons_and_room = known.get(key)
+        if daemons_and_room is None:
+            going_on = [(pod, is_certain) for pod, is_certain, nodes in going if nodes >> position & 1]
+            sure = _fitting(kind.bound, (pod for pod, is_certain in going_on if is_certain), device_resources)
+            daemons_and_room = known[key] = tuple(pod for pod, _ in going_on), room_beside(kind.bound, sure)
+        yield NodeOffer(kind, *daemons_and_room)
 
 
 def _fitting(allocatable: Resources | None, daemons: Iterable[Pod], device_resources: Collection[str]) -> Sequence[Pod]:
     """Return the DaemonSet pods; none if they do not all fit on the empty node: then nobody knows which of them run."""
-    found = tuple(daemons)
-    wanted: dict[str, int] = {"pods": len(found)}
-    for pod in found:
+    pods = tuple(daemons)
+    wanted: dict[str, int] = {"pods": len(pods)}
+    for pod in pods:
         for name, amount in pod.requests.items():
             wanted[name] = wanted.get(name, 0) + amount
     known = allocatable or {}
     limited = {name: n for name, n in wanted.items() if known.get(name) or name not in device_resources}
     fits = allocatable is None or all(amount <= known.get(name, 0) for name, amount in limited.items())
-    return found if fits else ()
+    return pods if fits else ()
 
 
 def room_beside(allocatable: Resources | None, daemons: Iterable[Pod]) -> Resources | None:
@@ -167,10 +167,10 @@ def _largest(group: Sequence[NodeOffer]) -> Sequence[NodeOffer]:
     return kept
 
 
-def _outdoes(one: NodeOffer, other: NodeOffer) -> bool:
+def _outdoes(offer: NodeOffer, other: NodeOffer) -> bool:
     """Return whether one leaves at least as much room of everything, so far as known."""
-    if one.room is None:  # it may be of any size
+    if offer.room is None:  # it may be of any size
         return True
     if other.room is None:
         return False
-    return all(one.room.get(name, 0) >= amount for name, amount in other.room.items())
+    return all(offer.room.get(name, 0) >= amount for name, amount in other.room.items())

@@ -158,10 +158,12 @@ def _demand(asked: Asked, nodes: Sequence[Node]) -> LabelDemand:
         for key in keys & node.labels.keys():
             today[key][node.labels[key]] = None
     topologies += [(key, tuple(values)[:MOST_VALUES]) for key, values in today.items()]
-    found = demand_of((pod for pod, _ in asked.pods), topologies)
-    if asked.device_resources.isdisjoint(found.devices):
-        return found
-    return replace(found, devices=tuple(name for name in found.devices if name not in asked.device_resources))
+    label_demand = demand_of((pod for pod, _ in asked.pods), topologies)
+    if asked.device_resources.isdisjoint(label_demand.devices):
+        return label_demand
+    return replace(
+        label_demand, devices=tuple(name for name in label_demand.devices if name not in asked.device_resources)
+    )
 
 
 # --- DaemonSets -----------------------------------------------------------------------------------------------------
@@ -178,15 +180,15 @@ def _running_daemons(live: Inventory, known: Collection[tuple[str, str]]) -> Ite
 
     Otherwise their node affinity is unknown: the controller replaces it when it pins a pod to its node.
     """
-    found: dict[tuple[str, str], tuple[Pod, set[str]]] = {}
+    daemons: dict[tuple[str, str], tuple[Pod, set[str]]] = {}
     for bound in live.pods:
         owner = bound.owner
         if owner is not None and owner.kind == "DaemonSet" and (bound.namespace, owner.name) not in known:
-            found.setdefault((bound.namespace, owner.name), (bound.pod, set()))[1].add(bound.node)
-    if not found:
+            daemons.setdefault((bound.namespace, owner.name), (bound.pod, set()))[1].add(bound.node)
+    if not daemons:
         return
     index = NodeIndex(live.nodes)
-    for pod, nodes in found.values():
+    for pod, nodes in daemons.values():
         anywhere = replace(made_anew(pod), required_node_terms=None, node_name="")
         if not targets(anywhere, index)[0] & ~index.named(nodes):
             yield anywhere

@@ -54,10 +54,10 @@ def _mounted(workload: Workload) -> frozenset[str] | None:
 @once_per_scenario
 def _claims_by_name(scenario: Scenario) -> Mapping[tuple[str, str], Claim]:
     """Return (namespace, name) → claim; of several claims with one name, the first."""
-    found: dict[tuple[str, str], Claim] = {}
+    by_name: dict[tuple[str, str], Claim] = {}
     for claim in all_claims(scenario):
-        found.setdefault((claim.namespace, claim.name), claim)
-    return found
+        by_name.setdefault((claim.namespace, claim.name), claim)
+    return by_name
 
 
 def known_ordinals(it: Member) -> list[int]:
@@ -66,8 +66,8 @@ def known_ordinals(it: Member) -> list[int]:
     Nothing is known about the other ordinals; there may be billions.
     """
     claims = _names_of_claims(it.scenario).get(it.workload.namespace)
-    found = ordinals_with(it.workload, claims) if claims is not None else ()
-    return sorted(ordinal for ordinal in found if 0 <= ordinal - it.workload.first_ordinal < it.replicas)
+    ordinals = ordinals_with(it.workload, claims) if claims is not None else ()
+    return sorted(ordinal for ordinal in ordinals if 0 <= ordinal - it.workload.first_ordinal < it.replicas)
 
 
 @once_per_scenario
@@ -79,7 +79,7 @@ def _names_of_claims(scenario: Scenario) -> Mapping[str, ClaimNames]:
     for volume in volumes_of(scenario):
         if volume.claim_ref is not None:
             names.setdefault(volume.claim_ref[0], []).append(volume.claim_ref[1])
-    return {namespace: ClaimNames(those) for namespace, those in names.items()}
+    return {namespace: ClaimNames(claims) for namespace, claims in names.items()}
 
 
 def nearest_claim(scenario: Scenario, namespace: str, name: str) -> str:

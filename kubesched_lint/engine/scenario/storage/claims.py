@@ -45,15 +45,15 @@ def storage_class_of(scenario: Scenario, claim: Claim) -> StorageClass | None:
 def _classes_by_name(scenario: Scenario) -> Mapping[str | None, StorageClass | None]:
     """Return name → class, the manifests' first; None → the default class."""
     classes = classes_of(scenario)
-    return {None: default_class(classes), **{found.name: found for found in reversed(classes)}}
+    return {None: default_class(classes), **{storage_class.name: storage_class for storage_class in reversed(classes)}}
 
 
 def bound_volume(scenario: Scenario, namespace: str, name: str) -> PersistentVolume | None:
     """Return the volume that a claim is bound to, or requests by name; None if there is none."""
     claim, known = claim_named(scenario, namespace, name), _volumes_by(scenario)
     named = None if claim is None else known.name.get(claim.volume_name)
-    found = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
-    return volumes_of(scenario)[min(found)] if found else None
+    places = [at for at in (named, known.claim.get((namespace, name))) if at is not None]
+    return volumes_of(scenario)[min(places)] if places else None
 
 
 def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
@@ -125,13 +125,13 @@ def out_of_reach(it: Member) -> Iterator[OutOfReach]:
 
 def topology_nodes(scenario: Scenario, topologies: Sequence[Mapping[str, tuple[str, ...]]]) -> NodeSet:
     """Return the nodes within a class's allowedTopologies: any term, all of its keys."""
-    found = 0
+    nodes = 0
     for term in topologies:
-        here = scenario.index.all
+        in_term = scenario.index.all
         for key, values in term.items():
-            here &= scenario.index.where(Requirement(key, "In", values))
-        found |= here
-    return found
+            in_term &= scenario.index.where(Requirement(key, "In", values))
+        nodes |= in_term
+    return nodes
 
 
 def volumes_for(scenario: Scenario, claim: Claim) -> Sequence[PersistentVolume]:
@@ -251,8 +251,8 @@ def _elsewhere(lack: str, kind: str) -> Fate:
 def _made_at_once(scenario: Scenario, storage_class: str) -> Fate:
     """Return the fate of a claim whose provisioner chooses a zone before the pod has a node."""
     lack = f"where StorageClass {storage_class}, which binds at once, makes its volume"
-    found = _classes_by_name(scenario).get(storage_class)
-    stays_in = storage_class if found is not None and found.provisioner in ZONAL else ""
+    class_named = _classes_by_name(scenario).get(storage_class)
+    stays_in = storage_class if class_named is not None and class_named.provisioner in ZONAL else ""
     return Fate(False, lack, f"every node reaches its volume: it is unknown {lack}", stays_in=stays_in)
 
 
@@ -343,13 +343,13 @@ def volume_fate(it: Member, volume: Volume) -> Fate:
 
 def _of_ephemeral(scenario: Scenario, claim: Claim) -> Fate:
     """Return the fate of an ephemeral claim; which one of several free volumes it gets is not modelled."""
-    found = fate(scenario, claim)
+    fate_of_claim = fate(scenario, claim)
     storage_class = settled_storage(scenario).class_of(claim)
-    if not found.modelled or storage_class is None:
-        return found
+    if not fate_of_claim.modelled or storage_class is None:
+        return fate_of_claim
     if any(_candidates(claim, storage_class.name, settled_storage(scenario))):
         return Fate(False, f"which of the volumes {_of_class(storage_class.name)} it is bound to")
-    return found
+    return fate_of_claim
 
 
 def fates(it: Member) -> Iterator[tuple[str, Fate]]:

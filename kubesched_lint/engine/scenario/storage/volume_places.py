@@ -30,7 +30,7 @@ def volumes_of(scenario: Scenario) -> Sequence[PersistentVolume]:
 def classes_of(scenario: Scenario) -> Sequence[StorageClass]:
     """Return the storage classes of the manifests, then those of the cluster."""
     live = () if scenario.cluster is None else scenario.cluster.inventory.storage_classes
-    return tuple(_class_of(found, scenario) for found in (*scenario.manifests.storage_classes, *live))
+    return tuple(_class_of(storage_class, scenario) for storage_class in (*scenario.manifests.storage_classes, *live))
 
 
 @once_per_scenario

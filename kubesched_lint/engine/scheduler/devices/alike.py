@@ -55,7 +55,7 @@ class Looks:
 
     def __init__(self, claims: Sequence[DeviceClaim], classes: Classes, offers: Offers, selectors: Selectors) -> None:
         asked = [each for claim in claims for request in claim.requests for each in request.alternatives or (request,)]
-        served = [found.selectors for each in asked if (found := classes(each.device_class)) is not None]
+        served = [device_class.selectors for each in asked if (device_class := classes(each.device_class)) is not None]
         rules = [rule for claim in claims for rule in claim.constraints]
         self._expressions = dict.fromkeys(chain(*served, *(each.selectors for each in asked)))
         self._attributes = dict.fromkeys(rule.match_attribute or rule.distinct_attribute for rule in rules)
@@ -93,13 +93,13 @@ class Looks:
         return self._numbers.setdefault(seen, len(self._numbers))
 
     def _static(self, position: int) -> int:
-        found = self._of_node.get(position)
-        if found is None:
+        look_number = self._of_node.get(position)
+        if look_number is None:
             pools = self._offers.pools(position)
             names = [pool.name for pool in pools]  # pools of one name share an account of counters
             seen = [(self._pool(pool), names.index(pool.name), self._usable(pool, position)) for pool in pools]
-            found = self._of_node[position] = self._number(tuple(seen))
-        return found
+            look_number = self._of_node[position] = self._number(tuple(seen))
+        return look_number
 
     def _usable(self, pool: Pool, position: int) -> Hashable:
         """Return which devices with nodes of their own the node can use."""
@@ -107,22 +107,22 @@ class Looks:
         return tuple(self._offers.can_use(device.access, position) for _, device, _ in devices_of(own))
 
     def _pool(self, pool: Pool) -> Hashable:
-        found = self._of_pool.get(pool)
-        if found is None:
+        pool_number = self._of_pool.get(pool)
+        if pool_number is None:
             sets = tuple(sorted((name, _amounts(counters)) for name, counters in (pool.counter_sets or {}).items()))
             slices = tuple(self._slice(each) for each in pool.slices)
             users = tuple(self._slice(each) for each in pool.elsewhere)
             seen = (pool.driver, pool.is_incomplete, pool.is_invalid, sets, slices, users)
-            found = self._of_pool[pool] = self._number(seen)
-        return found
+            pool_number = self._of_pool[pool] = self._number(seen)
+        return pool_number
 
     def _slice(self, each: ResourceSlice) -> int:
-        found = self._of_slice.get(each)
-        if found is None:
+        slice_number = self._of_slice.get(each)
+        if slice_number is None:
             work.spend(len(each.devices) * 5 * (1 + len(self._expressions)))
             seen = (each.is_per_device, *(self._device(each.driver, device) for device in each.devices))
-            found = self._of_slice[each] = self._number(seen)
-        return found
+            slice_number = self._of_slice[each] = self._number(seen)
+        return slice_number
 
     def _device(self, driver: str, device: Device) -> Hashable:
         outcomes = [self._selectors.outcome(text, driver, device) for text in self._expressions]

@@ -160,8 +160,8 @@ class Search:
             return _Ask(request, names, device_class, request.count, ())
         if request.mode != ALL:
             raise AllocationError(f"{where}: unsupported count mode {request.mode}")
-        found = list(self._everything(claim, request, device_class, where))
-        return _Ask(request, names, device_class, len(found), found)
+        devices = list(self._everything(claim, request, device_class, where))
+        return _Ask(request, names, device_class, len(devices), devices)
 
     def _everything(
         self, claim: DeviceClaim, request: DeviceRequest, device_class: DeviceClass, where: str
@@ -350,8 +350,8 @@ class Search:
 def candidates(pools: Sequence[Pool]) -> list[Candidate]:
     """Return the devices of the pools from which the allocator gives any, in the order in which it tries them."""
     usable = (pool for pool in pools if not (pool.is_incomplete or pool.is_invalid))
-    found = ((pool, each) for pool in usable for each in devices_of(pool.slices))
-    return [Candidate(*each, pool, place) for place, (pool, each) in enumerate(found)]
+    devices = ((pool, each) for pool in usable for each in devices_of(pool.slices))
+    return [Candidate(*each, pool, place) for place, (pool, each) in enumerate(devices)]
 
 
 def prevents(taint: DeviceTaint, request: DeviceRequest) -> bool:

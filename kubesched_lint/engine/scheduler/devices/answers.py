@@ -74,9 +74,10 @@ class Answers:
 
     def placed(self, answer: Answer, position: int) -> list[list[Placed]]:
         """Return the devices of an answer for each claim on a node that gives it."""
-        found = candidates(self._offers.pools(position))
+        in_order = candidates(self._offers.pools(position))
         return [
-            [_placed(found[given.place].id, *found[given.place][1:3], given) for given in each] for each in answer.given
+            [_placed(in_order[given.place].id, *in_order[given.place][1:3], given) for given in each]
+            for each in answer.given
         ]
 
     def _answer(self, look: Look, position: int) -> Answer | None:
@@ -91,8 +92,8 @@ class Answers:
                 self._errors[look] = None
                 return None
             except AllocationError as error:
-                found = self._errors[look] = _failed(error)
-                return found
+                failure = self._errors[look] = _failed(error)
+                return failure
             except UndecidedError as error:
                 known = self._known[look] = error
         if isinstance(known, UndecidedError):
@@ -129,20 +130,20 @@ def offers_of(devices: Devices, index: NodeIndex) -> Offers:
     known = devices.lasting.get("offers")
     if known is None or known[0] is not index or known[1].slices is not devices.slices:
         known = devices.lasting["offers"] = (index, Offers(devices.slices, index), {})
-    found: Offers = known[1]
-    return found
+    offers: Offers = known[1]
+    return offers
 
 
 def _known(devices: Devices, index: NodeIndex) -> _Shapes:
     """Return key of claims → how nodes look to them, and the answer for each look."""
     offers_of(devices, index)
-    found: _Shapes = devices.lasting["offers"][2]
-    return found
+    shapes: _Shapes = devices.lasting["offers"][2]
+    return shapes
 
 
 def selectors_of(devices: Devices) -> Selectors:
-    found: Selectors = devices.lasting.setdefault("selectors", Selectors())
-    return found
+    selectors: Selectors = devices.lasting.setdefault("selectors", Selectors())
+    return selectors
 
 
 def taken_of(devices: Devices) -> Taken:
@@ -151,5 +152,5 @@ def taken_of(devices: Devices) -> Taken:
         allocations = [claim.allocation for claim in devices.claims.values() if claim.allocation is not None]
         last: Taken = devices.lasting.get("taken") or Taken(())
         devices.answers["taken"] = devices.lasting["taken"] = last.with_all(allocations)
-    found: Taken = devices.answers["taken"]
-    return found
+    taken: Taken = devices.answers["taken"]
+    return taken

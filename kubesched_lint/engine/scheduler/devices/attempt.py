@@ -54,15 +54,15 @@ class Attempt:
     @cached_property
     def waits_for(self) -> str:
         """Why the pod is not tried (PreEnqueue), in our words because no condition says it; empty if it is tried."""
-        for reference, found in zip(self.references, self.claims, strict=True):
-            if found is None and reference.template and not reference.claim:
+        for reference, claim in zip(self.references, self.claims, strict=True):
+            if claim is None and reference.template and not reference.claim:
                 return (
                     f"not tried: ResourceClaimTemplate {reference.template} does not exist, so no claim is made of it"
                 )
-            if found is None:
+            if claim is None:
                 return f"not tried: ResourceClaim {reference.claim} does not exist"
-            if found.deleting:
-                return f"not tried: ResourceClaim {found.name} is being deleted"
+            if claim.deleting:
+                return f"not tried: ResourceClaim {claim.name} is being deleted"
         return ""
 
     @property
@@ -93,11 +93,11 @@ class Attempt:
 
     def on(self, position: int) -> OnNode:
         """Return what a node can give. Raises UndecidedError."""
-        found = self._nodes.get(position)
-        if found is None:
+        on_node = self._nodes.get(position)
+        if on_node is None:
             answers = self._answers_for(self._lacked_on(position))
-            found = self._nodes[position] = self._on(position, answers, answers.on(position))
-        return found
+            on_node = self._nodes[position] = self._on(position, answers, answers.on(position))
+        return on_node
 
     def wanted_on(self, position: int) -> Sequence[DeviceClaim]:
         """Return the claims that must be allocated on a node, with that for extended resources."""
@@ -112,8 +112,8 @@ class Attempt:
             for alike, answer in answers.groups(nodes):
                 for part in [alike] if answer.reason else self._parts(alike):
                     first = lowest(part)
-                    found = self._nodes[first] = self._on(first, answers, answer)
-                    yield part, found
+                    on_node = self._nodes[first] = self._on(first, answers, answer)
+                    yield part, on_node
 
     def seen(self) -> Iterator[OnNode]:
         """Yield the results of the nodes that were asked for; of those that give the same, the first."""
@@ -133,10 +133,10 @@ class Attempt:
         return lacked if lacked or self.claims else None
 
     def _answers_for(self, lacked: tuple[str, ...] | None) -> Answers:
-        found = self._answers.get(lacked)
-        if found is None:
-            found = self._answers[lacked] = Answers(self._wanted(lacked), self._devices, self._index)
-        return found
+        answers = self._answers.get(lacked)
+        if answers is None:
+            answers = self._answers[lacked] = Answers(self._wanted(lacked), self._devices, self._index)
+        return answers
 
     def _wanted(self, lacked: tuple[str, ...] | None) -> Sequence[DeviceClaim]:
         if lacked is None:
@@ -172,8 +172,8 @@ def attempt(pod: Pod, devices: Devices, index: NodeIndex) -> Attempt:
     known = devices.answers.get(pod)
     if known is None or known[0] is not pod or known[1] is not index:
         known = devices.answers[pod] = (pod, index, Attempt(pod, devices, index))
-    found: Attempt = known[2]
-    return found
+    pod_attempt: Attempt = known[2]
+    return pod_attempt
 
 
 def _claims_of(pod: Pod, devices: Devices) -> Iterator[DeviceClaim | None]:

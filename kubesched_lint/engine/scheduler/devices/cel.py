@@ -28,13 +28,13 @@ def evaluate(expression: str, driver: str, device: Device) -> bool:
     values = _values(driver, device)
     while True:
         try:
-            found = program.eval(environments()[1].Activation(values))
+            evaluated = program.eval(environments()[1].Activation(values))
         except RuntimeError as error:  # too many steps of a loop
             raise UndecidedError(f"the selector {one_line(expression)} cannot be evaluated here: {error}") from None
-        value = found.plain_value()
+        value = evaluated.plain_value()
         if isinstance(value, bool):
             return value
-        if found.type() != _TYPE.ERROR:
+        if evaluated.type() != _TYPE.ERROR:
             raise UndecidedError(f"the selector {one_line(expression)} yields no boolean")
         _explain(str(value), expression, values)
 

@@ -90,12 +90,12 @@ def _of_claim(pod: Pod, claim: DeviceClaim, devices: Devices, index: NodeIndex, 
 
 def _kinds(devices: Devices, index: NodeIndex, position: int) -> Mapping[Hashable, Sequence[DeviceID]]:
     """Return the free devices for a node by kind, in the order of the allocator."""
-    found: dict[Hashable, list[DeviceID]] = {}
+    by_kind: dict[Hashable, list[DeviceID]] = {}
     taken = taken_of(devices)
     for each in candidates(offers_of(devices, index).pools(position)):
         if not taken.holds(each.id):
-            found.setdefault((each.slice.name, repr(replace(each.device, name=""))), []).append(each.id)
-    return found
+            by_kind.setdefault((each.slice.name, repr(replace(each.device, name=""))), []).append(each.id)
+    return by_kind
 
 
 def _holder_of(withheld: Sequence[DeviceID], namespace: str) -> DeviceClaim:

@@ -16,10 +16,10 @@ Names = tuple[str, str]
 def attribute_of(device: Device, driver: str, name: str) -> Attribute | None:
     """Return the attribute of a fully qualified name; one without a domain has that of the driver."""
     domain, slash, own = name.partition("/")
-    found = device.attributes.get(name)
-    if found is None and slash and domain == driver:
-        found = device.attributes.get(own)
-    return found
+    attribute = device.attributes.get(name)
+    if attribute is None and slash and domain == driver:
+        attribute = device.attributes.get(own)
+    return attribute
 
 
 class Constraint:

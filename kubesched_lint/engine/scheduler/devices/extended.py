@@ -18,10 +18,10 @@ ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 def extended_claim(pod: Pod, resources: Collection[str], devices: Devices) -> DeviceClaim:
     """Return the claim for those resources that no device plugin of the node offers; it may have no request."""
-    found: list[DeviceRequest] = []
+    requests: list[DeviceRequest] = []
     for name in sorted(resources):
-        found += _requests(pod, name, devices.class_of_resource[name].name)
-    return DeviceClaim(pod.namespace, IN_MEMORY, tuple(sorted(found, key=lambda request: request.name)))
+        requests += _requests(pod, name, devices.class_of_resource[name].name)
+    return DeviceClaim(pod.namespace, IN_MEMORY, tuple(sorted(requests, key=lambda request: request.name)))
 
 
 def _requests(pod: Pod, resource: str, device_class: str) -> list[DeviceRequest]:

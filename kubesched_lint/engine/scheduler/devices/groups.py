@@ -93,16 +93,16 @@ class DeviceGroups:
     def _eligible_for(self, request: DeviceRequest) -> Sequence[frozenset[DeviceID]]:
         """Return per position the devices that a request may get, whether they are free or not."""
         offers = offers_of(self._devices, self._index)
-        found = []
+        eligible = []
         for position in range(len(self._index)):
-            here = set()
+            on_node = set()
             for pool in offers.pools(position) if self._is_served(request.resource, position) else ():
                 for device_id, device in offers.usable(pool, position):
                     self._known[device_id] = device
                     if self._selects(request, device_id, device):
-                        here.add(device_id)
-            found.append(frozenset(here))
-        return found
+                        on_node.add(device_id)
+            eligible.append(frozenset(on_node))
+        return eligible
 
     def _is_served(self, resource: str, position: int) -> bool:
         """Whether devices serve a request of a node, not its device plugin."""
@@ -144,7 +144,7 @@ class DeviceGroups:
     @cached_property
     def _shared(self) -> frozenset[DeviceID]:
         """Devices that several claims may have at a time."""
-        return frozenset(found for found, device, _ in devices_of(self._devices.slices) if device.is_shared)
+        return frozenset(device_id for device_id, device, _ in devices_of(self._devices.slices) if device.is_shared)
 
     @cached_property
     def groups(self) -> tuple[Ask, ...]:
@@ -155,10 +155,10 @@ class DeviceGroups:
     @cached_property
     def _members(self) -> Mapping[Ask, Sequence[Ask]]:
         """Return group → its asks."""
-        found: dict[Ask, list[Ask]] = {}
+        members: dict[Ask, list[Ask]] = {}
         for ask, group in self._group_of.items():
-            found.setdefault(group, []).append(ask)
-        return found
+            members.setdefault(group, []).append(ask)
+        return members
 
     def _on(self, group: Ask, position: int) -> frozenset[DeviceID]:
         known = self._devices_on.get((group, position))
@@ -206,14 +206,14 @@ class DeviceGroups:
 
     def taken_by(self, pod: Pod) -> Mapping[Ask, int]:
         """Return group → the fewest devices of it that a pod takes for itself."""
-        found: dict[Ask, int] = {}
+        taken: dict[Ask, int] = {}
         for request in self._own_requests(pod):
             options = request.alternatives or (request,)
             groups = {self._group_of.get(_ask(each)) for each in options}
             group = groups.pop()
             if not groups and group in self.groups and not any(each.admin_access for each in options):
-                found[group] = found.get(group, 0) + min(_least(each) for each in options)
-        return found
+                taken[group] = taken.get(group, 0) + min(_least(each) for each in options)
+        return taken
 
     # --- whether only numbers matter --------------------------------------------------------------------------------
 
@@ -297,8 +297,8 @@ class DeviceGroups:
         asks = [_ask(each) for names, each in _named(claim) if names.intersection(constraint.requests or names)]
         name = constraint.match_attribute or constraint.distinct_attribute
         for position in range(len(self._index)):
-            here = _NO_DEVICES.union(*(self._eligible[ask][position] for ask in asks))
-            values = [attribute_of(self._known[device], device[0], name) for device in here]
+            asked_devices = _NO_DEVICES.union(*(self._eligible[ask][position] for ask in asks))
+            values = [attribute_of(self._known[device], device[0], name) for device in asked_devices]
             kinds = set(values)
             if len(kinds) > 1 and (constraint.match_attribute or len(kinds) < len(values) or not _are_readable(values)):
                 return False

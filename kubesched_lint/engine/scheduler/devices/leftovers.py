@@ -59,12 +59,12 @@ class Leftover(Struct, frozen=True):
     def __str__(self) -> str:
         asked = "all devices" if self.wanted.mode == ALL else many(self.wanted.count, "device")
         removed = "".join(f", {len(names)} {what}" for what, names in self.removed)
-        found = (
+        supply = (
             f"the node has {many(self.seen, 'device')}{removed}, {self.left} left" if self.seen else "the node has none"
         )
         alike = f", at most {self.most} with the same {' and '.join(self.same)}" if self.most < self.left else ""
         broken = "".join(f"; {pool}" for pool in self.broken)
-        return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {found}{alike}{broken}"
+        return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {supply}{alike}{broken}"
 
 
 def lacking_devices(pod: Pod, devices: Devices, index: NodeIndex, position: int, reason: str) -> str:
@@ -74,10 +74,10 @@ def lacking_devices(pod: Pod, devices: Devices, index: NodeIndex, position: int,
         return f"the devices of claim {', '.join(claim.name for claim in away)} are elsewhere"
     if reason != NOT_ALL:
         return ""
-    found = list(leftovers(pod, devices, index, position))
-    met = {each.parent for each in found if each.suffices}
+    left_over = list(leftovers(pod, devices, index, position))
+    met = {each.parent for each in left_over if each.suffices}
     return (
-        "; ".join(str(each) for each in found if each.parent not in met)
+        "; ".join(str(each) for each in left_over if each.parent not in met)
         or "each request alone finds devices, but all together, their constraints or counters leave too few"
     )
 
@@ -86,7 +86,7 @@ def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> It
     """Yield what is left for each request of the claims that must be allocated there. Raises UndecidedError."""
     offers = offers_of(devices, index)
     pools = offers.pools(position)
-    seen = [(*found, pool) for pool in pools for found in offers.usable(pool, position)]
+    seen = [(*usable, pool) for pool in pools for usable in offers.usable(pool, position)]
     broken = tuple(f"the pool {pool} is {_state(pool)}" for pool in pools if _state(pool))
     for claim in attempt(pod, devices, index).wanted_on(position):
         for request in claim.requests:
@@ -96,7 +96,9 @@ def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> It
                 left, removed = _sorted(seen, _conditions(each, alike, devices))
                 same = tuple(filter(None, (c.match_attribute for c in alike)))
                 same = () if any(device.has_lists for _, device, _ in left) else same  # no groups: lists may overlap
-                groups = Counter(tuple(attribute_of(found[1], found[0][0], key) for key in same) for found in left)
+                groups = Counter(
+                    tuple(attribute_of(offered[1], offered[0][0], key) for key in same) for offered in left
+                )
                 yield Leftover(name, each, len(seen), removed, len(left), same, max(groups.values(), default=0), broken)
 
 
@@ -110,9 +112,9 @@ def _sorted(
     """Return the devices that meet all conditions, and what removes the others, with their names."""
     left, removed = list(seen), []
     for what, keeps in conditions:
-        gone = tuple(found[1].name for found in left if not keeps(found))
+        gone = tuple(offered[1].name for offered in left if not keeps(offered))
         if gone:
-            left = [found for found in left if keeps(found)]
+            left = [offered for offered in left if keeps(offered)]
             removed.append((what, gone))
     return left, tuple(removed)
 
@@ -123,7 +125,7 @@ def _conditions(
     selectors, taken = selectors_of(devices), taken_of(devices)
 
     def has(name: str) -> Callable[[_Seen], bool]:
-        return lambda found: attribute_of(found[1], found[0][0], name) is not None
+        return lambda offered: attribute_of(offered[1], offered[0][0], name) is not None
 
     def selects(expression: str) -> Callable[[_Seen], bool]:
         def keeps(seen: _Seen) -> bool:
@@ -141,11 +143,14 @@ def _conditions(
         yield f"not selected by {one_line(expression)}", selects(expression)
     for name in (constraint.match_attribute or constraint.distinct_attribute for constraint in constraints):
         yield f"without {name}", has(name)
-    yield _TAINTED, lambda found: not any(prevents(taint, request) for taint in found[1].taints)
+    yield _TAINTED, lambda offered: not any(prevents(taint, request) for taint in offered[1].taints)
     if not request.admin_access:
-        yield _ALLOCATED, lambda found: found[0] not in taken.exclusively
-    yield _UNCOUNTED, lambda found: _has_counters(found, taken)
-    yield "short of capacity", lambda found: has_room(found[1], request.capacity, taken.consumed.get(found[0], {}), {})
+        yield _ALLOCATED, lambda offered: offered[0] not in taken.exclusively
+    yield _UNCOUNTED, lambda offered: _has_counters(offered, taken)
+    yield (
+        "short of capacity",
+        lambda offered: has_room(offered[1], request.capacity, taken.consumed.get(offered[0], {}), {}),
+    )
 
 
 def _has_counters(seen: _Seen, taken: Taken) -> bool:

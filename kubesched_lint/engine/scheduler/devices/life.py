@@ -63,9 +63,9 @@ def is_evicted(attempt: Attempt, position: int, devices: Devices) -> bool:
         request is None or evicts_at_once(taint, request)
         for claim in attempt.on(position).claims
         for names in [requests_by_name(claim)]
-        for one in (claim.allocation.devices if claim.allocation else ())
-        for request in [names.get(one.request)]
-        for taint in taints.get(one.id, ())
+        for device in (claim.allocation.devices if claim.allocation else ())
+        for request in [names.get(device.request)]
+        for taint in taints.get(device.id, ())
     )
 
 
@@ -81,8 +81,8 @@ def evicts_at_once(taint: DeviceTaint, request: DeviceRequest) -> bool:
 
 def requests_by_name(claim: DeviceClaim) -> Mapping[str, DeviceRequest]:
     """Return the requests of a claim by the name that its allocation has for them: ``request/alternative``."""
-    found = {request.name: request for request in claim.requests if not request.alternatives}
-    return found | {f"{r.name}/{each.name}": each for r in claim.requests for each in r.alternatives}
+    by_name = {request.name: request for request in claim.requests if not request.alternatives}
+    return by_name | {f"{r.name}/{each.name}": each for r in claim.requests for each in r.alternatives}
 
 
 def _keeps(tolerations: Iterable[DeviceToleration], taint: DeviceTaint) -> bool:

@@ -76,10 +76,10 @@ class Offers:
         Valid pools without devices for the node are left out.
         """
         where = position if position in self._at else -1  # nodes without slices of their own use the same
-        found = self._pools.get(where)
-        if found is None:
-            found = self._pools[where] = self._gathered(self._at.get(where, ()))
-        return found
+        pools = self._pools.get(where)
+        if pools is None:
+            pools = self._pools[where] = self._gathered(self._at.get(where, ()))
+        return pools
 
     def usable(self, pool: Pool, position: int) -> Iterator[tuple[DeviceID, Device]]:
         """Yield the devices of a pool that a node can use; none if the pool is incomplete or invalid."""
@@ -90,11 +90,11 @@ class Offers:
     @cached_property
     def users(self) -> Mapping[PoolID, NodeSet]:
         """Pool → the nodes that know it."""
-        found: dict[PoolID, list[int]] = {}
+        positions_of_pools: dict[PoolID, list[int]] = {}
         for position in range(len(self._index)):
             for pool in self.pools(position):
-                found.setdefault((pool.driver, pool.name), []).append(position)
-        return {pool: of(known) for pool, known in found.items()}
+                positions_of_pools.setdefault((pool.driver, pool.name), []).append(position)
+        return {pool: of(known) for pool, known in positions_of_pools.items()}
 
     def _gathered(self, own: Sequence[ResourceSlice]) -> Sequence[Pool]:
         known: dict[PoolID, list[ResourceSlice]] = {}

@@ -32,10 +32,10 @@ class Selectors:
 
     def matches(self, expression: str, driver: str, device: Device) -> bool:
         """Return whether a device satisfies an expression. Raises SelectorError and UndecidedError."""
-        found = self.outcome(expression, driver, device)
-        if isinstance(found, bool):
-            return found
-        raise found.with_traceback(None)
+        outcome = self.outcome(expression, driver, device)
+        if isinstance(outcome, bool):
+            return outcome
+        raise outcome.with_traceback(None)
 
     def outcome(self, expression: str, driver: str, device: Device) -> Outcome:
         """Return whether a device satisfies an expression, or what ``matches`` raises."""
@@ -56,10 +56,10 @@ class _Expression:
 
     def outcome(self, driver: str, device: Device) -> Outcome:
         key = driver, *self._read(device)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._evaluated(driver, device)
-        return found
+        outcome = self._known.get(key)
+        if outcome is None:
+            outcome = self._known[key] = self._evaluated(driver, device)
+        return outcome
 
     def _read(self, device: Device) -> Iterator[object]:
         """Yield what an evaluation depends on: all of a device if the expression is not a plain one."""

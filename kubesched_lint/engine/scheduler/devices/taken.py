@@ -53,12 +53,12 @@ class Taken:
         known = self.pools.get((pool.driver, pool.name))
         if known is None:
             return ()
-        found = known.get(pool)
-        if found is None:
+        state_of_pool = known.get(pool)
+        if state_of_pool is None:
             ids = [device for device, _, _ in devices_of((*pool.slices, *pool.elsewhere))]
             held = ((i, device) for i, device in enumerate(ids) if self.holds(device))
-            found = known[pool] = tuple((i, *self._state(device)) for i, device in held)
-        return found
+            state_of_pool = known[pool] = tuple((i, *self._state(device)) for i, device in held)
+        return state_of_pool
 
     def _state(self, device: DeviceID) -> tuple[Hashable, ...]:
         amounts = tuple(sorted(self.consumed.get(device, {}).items()))

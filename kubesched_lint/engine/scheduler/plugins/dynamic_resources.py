@@ -30,30 +30,30 @@ def attempt_of(pod: Pod, state: ClusterState) -> Attempt | None:
         return None
     from kubesched_lint.engine.scheduler.devices.attempt import attempt
 
-    found = attempt(pod, state.devices, state.index)
-    return None if found.is_empty else found
+    pod_attempt = attempt(pod, state.devices, state.index)
+    return None if pod_attempt.is_empty else pod_attempt
 
 
 def waits_for(pod: Pod, state: ClusterState) -> str:
     """Return why the pod is not tried: a claim of it does not exist, or is being deleted; empty if it is tried."""
-    found = attempt_of(pod, state)
-    return "" if found is None else found.waits_for
+    pod_attempt = attempt_of(pod, state)
+    return "" if pod_attempt is None else pod_attempt.waits_for
 
 
 def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | None:
-    found = attempt_of(pod, state)
-    if found is None or not found.refusal:
+    pod_attempt = attempt_of(pod, state)
+    if pod_attempt is None or not pod_attempt.refusal:
         return None
-    return PreFilterRefusal(NAME, found.refusal, resolvable=False)
+    return PreFilterRefusal(NAME, pod_attempt.refusal, resolvable=False)
 
 
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
     """Yield the nodes by reason. An error on one node ends the attempt. Raises UndecidedError."""
-    found = attempt_of(pod, state)
-    if found is None:
+    pod_attempt = attempt_of(pod, state)
+    if pod_attempt is None:
         return
     reasons: dict[tuple[str, bool], NodeSet] = {}
-    for nodes, given in found.groups(among):
+    for nodes, given in pod_attempt.groups(among):
         if given.reason:
             key = given.reason, given.is_error
             reasons[key] = reasons.get(key, EMPTY) | nodes
@@ -68,8 +68,8 @@ def postfilter(pod: Pod, state: ClusterState, *, is_refused: bool) -> str:
 
     ``is_refused``: a PreFilter ended the attempt.
     """
-    found = attempt_of(pod, state)
-    if found is None or is_refused:
+    pod_attempt = attempt_of(pod, state)
+    if pod_attempt is None or is_refused:
         return "no new claims to deallocate"
-    idle = any(not claim.reserved_for for given in found.seen() for claim in given.unavailable)
+    idle = any(not claim.reserved_for for given in pod_attempt.seen() for claim in given.unavailable)
     return "deallocation of ResourceClaim completed" if idle else "still not schedulable"

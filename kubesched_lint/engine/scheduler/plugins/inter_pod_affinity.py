@@ -46,9 +46,9 @@ def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     companions = state.classes.nodes_of(_selected_by_all(terms, pod.namespace, state))
     labelled, attracting, anywhere = index.all, index.all, EMPTY
     for term in terms:
-        here = index.spanned(term.topology_key, companions)
-        anywhere |= here
-        attracting &= here
+        attracted = index.spanned(term.topology_key, companions)
+        anywhere |= attracted
+        attracting &= attracted
         labelled &= index.with_key(term.topology_key)
     if not anywhere and all(selects_incoming(term, pod, pod, state) for term in terms):
         return labelled
@@ -57,14 +57,14 @@ def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:
 
 def unwelcoming_nodes(pod: Pod, state: ClusterState) -> NodeSet:
     """Return the nodes in a domain of a running pod whose required anti-affinity selects this pod."""
-    found = EMPTY
+    unwelcoming = EMPTY
     for holders in state.classes.repelling.possible(pod):
         if selects_pod(holders.term, holders.namespace, pod, state):
             holding = EMPTY
             for pod_class in holders.items:
                 holding |= pod_class.nodes
-            found |= state.index.spanned(holders.term.topology_key, holding)
-    return found
+            unwelcoming |= state.index.spanned(holders.term.topology_key, holding)
+    return unwelcoming
 
 
 def selects_pod(term: PodAffinityTerm, holder_namespace: str, pod: Pod, state: ClusterState) -> bool:
@@ -87,10 +87,10 @@ def selected_classes(term: PodAffinityTerm, own: str, state: ClusterState) -> Cl
     chosen = state.classes.index.selected_by(term.selector)
     if not chosen or _selects_every_namespace(term, state):
         return chosen
-    found = chosen & state.classes.index.in_namespaces(named_namespaces(term, own))
+    selected = chosen & state.classes.index.in_namespaces(named_namespaces(term, own))
     if term.namespace_selector is not None:
-        found |= chosen & state.in_selected_namespaces(state.classes.index, term.namespace_selector)
-    return found
+        selected |= chosen & state.in_selected_namespaces(state.classes.index, term.namespace_selector)
+    return selected
 
 
 def selects_incoming(term: PodAffinityTerm, holder: Pod, pod: Pod, state: ClusterState) -> bool:

@@ -74,11 +74,11 @@ def nearly_full(wanted: Mapping[str, int], state: ClusterState) -> NodeSet:
 
     Those of all drivers count, each as often as a pod uses it.
     """
-    room, found = _limits(state).room, EMPTY
+    room, nearly = _limits(state).room, EMPTY
     for driver, new in wanted.items():
         for left, nodes in room.get(driver, {}).items():
-            found |= state.mounted.at_least(left - new + 1, nodes)
-    return found
+            nearly |= state.mounted.at_least(left - new + 1, nodes)
+    return nearly
 
 
 def most_attached(driver: str, state: ClusterState) -> Mapping[int, int]:
@@ -156,9 +156,9 @@ def _attachments(pod: Pod, name: str, number: int, storage: Storage) -> Iterator
             claim = storage.claim(pod.namespace, f"{name}-{volume.name}") if name else _made(pod, volume, number)
         else:
             claim = None
-        found = None if claim is None else driver_and_handle(claim, storage)
-        if found is not None:
-            yield found
+        attachment = None if claim is None else driver_and_handle(claim, storage)
+        if attachment is not None:
+            yield attachment
 
 
 def _made(pod: Pod, volume: Volume, number: int) -> Claim | None:

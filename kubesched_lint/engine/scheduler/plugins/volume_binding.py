@@ -88,10 +88,10 @@ def _unbindable(claims: tuple[Claim, ...], state: ClusterState, among: NodeSet) 
     if len(claims) == 1 and SELECTED_NODE not in claims[0].annotations:
         return _unprovided(claims, state, among & ~_volumes_at(claims[0], state))
     conflict = starved = EMPTY
-    for nodes, found in choices(claims, state, among):
-        if found == BIND_CONFLICT:
+    for nodes, choice in choices(claims, state, among):
+        if choice == BIND_CONFLICT:
             conflict |= nodes
-        elif found == NO_SPACE:
+        elif choice == NO_SPACE:
             starved |= nodes
     return conflict, starved
 
@@ -157,18 +157,18 @@ def _satisfies(volume: PersistentVolume, claim: Claim, storage: Storage) -> bool
 
     Admission gives a claim without a class the default class, which the volume must have too.
     """
-    found = storage.class_of(claim)
+    storage_class = storage.class_of(claim)
     return (
         volume.capacity >= claim.request
-        and volume.storage_class == (found.name if found is not None else claim.storage_class or "")
+        and volume.storage_class == (storage_class.name if storage_class is not None else claim.storage_class or "")
         and volume.volume_mode == claim.volume_mode
         and set(claim.access_modes) <= set(volume.access_modes)
     )
 
 
 def _is_delayed(claim: Claim, storage: Storage) -> bool:
-    found = _class_of(claim, storage)
-    return found is not None and found.binding_mode == "WaitForFirstConsumer"
+    storage_class = _class_of(claim, storage)
+    return storage_class is not None and storage_class.binding_mode == "WaitForFirstConsumer"
 
 
 def _class_of(claim: Claim, storage: Storage) -> StorageClass | None:
@@ -215,7 +215,9 @@ def _alike(claims: Iterable[Claim], state: ClusterState, among: NodeSet) -> Sequ
     if among.bit_count() == 1:
         return [among]
     storage = state.storage
-    wanted = frozenset((found.name, c.request) for c in claims if (found := _class_of(c, storage)) is not None)
+    wanted = frozenset(
+        (storage_class.name, c.request) for c in claims if (storage_class := _class_of(c, storage)) is not None
+    )
     asked = storage.terms_of_volumes, storage.classes, storage.capacities
     key = (wanted, *map(Itself, asked))
     if key not in state.alike:
@@ -244,7 +246,7 @@ def _matching_volumes(
     """Return ``_matching_volume`` for each group of equal nodes, for the claim of a pod that chooses first."""
     if len(groups) == 1:
         return [_matching_volume(claim, {}, state, groups[0])]
-    found: list[PersistentVolume | None] = [None] * len(groups)
+    volumes: list[PersistentVolume | None] = [None] * len(groups)
     of_node = {lowest(nodes): number for number, nodes in enumerate(groups)}
     left = of(of_node)
     reserved = _reserved(claim, state)
@@ -252,11 +254,11 @@ def _matching_volumes(
     for volume in loose.pool.some(loose.open_to(claim)) if reserved is None else (reserved,):
         if not left:
             break
-        here = reachable(volume, state.index) & left
-        for position in positions(here):
-            found[of_node[position]] = volume
-        left &= ~here
-    return found
+        open_nodes = reachable(volume, state.index) & left
+        for position in positions(open_nodes):
+            volumes[of_node[position]] = volume
+        left &= ~open_nodes
+    return volumes
 
 
 def _matching_volume(
@@ -319,10 +321,10 @@ def _unprovided(claims: Iterable[Claim], state: ClusterState, nodes: NodeSet) ->
     conflict = starved = EMPTY
     for claim in claims:
         left = nodes & ~(conflict | starved)
-        found = _class_of(claim, state.storage)
-        if found is None or found.provisioner in ("", NO_PROVISIONER):
+        storage_class = _class_of(claim, state.storage)
+        if storage_class is None or storage_class.provisioner in ("", NO_PROVISIONER):
             return conflict | left, starved
-        offer = _offer(found, claim.request, state)
+        offer = _offer(storage_class, claim.request, state)
         conflict |= left & ~offer.allowed
         starved |= left & offer.allowed & ~offer.roomy
     return conflict, starved
@@ -346,13 +348,13 @@ class _Offer(Struct, frozen=True):
 
 def _offer(storage_class: StorageClass, request: int, state: ClusterState) -> _Offer:
     storage, known = state.storage, state.offers
-    found: _Offer | None = known.get((storage_class.name, request))
-    if found is None or found.read[0] is not storage.classes or found.read[1] is not storage.capacities:
+    offer: _Offer | None = known.get((storage_class.name, request))
+    if offer is None or offer.read[0] is not storage.classes or offer.read[1] is not storage.capacities:
         read, allowed = (storage.classes, storage.capacities), _allowed(storage_class, state)
         space = _space(storage_class, request, state)
         roomy = state.index.all if space is None else of(space)
-        found = known[storage_class.name, request] = _Offer(read, allowed, space, roomy)
-    return found
+        offer = known[storage_class.name, request] = _Offer(read, allowed, space, roomy)
+    return offer
 
 
 def _space(storage_class: StorageClass, request: int, state: ClusterState) -> Mapping[int, StorageCapacity] | None:
@@ -362,13 +364,13 @@ def _space(storage_class: StorageClass, request: int, state: ClusterState) -> Ma
     same_driver = {c.name for c in storage.classes.values() if c.provisioner == storage_class.provisioner}
     if not any(capacity.storage_class in same_driver for capacity in storage.capacities):
         return None
-    found: dict[int, StorageCapacity] = {}
+    roomy: dict[int, StorageCapacity] = {}
     for capacity in storage.capacities:
         limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
         if capacity.storage_class == storage_class.name and limit is not None and limit >= request:
             for position in positions(state.index.selected_by(capacity.topology)):
-                found.setdefault(position, capacity)
-    return found
+                roomy.setdefault(position, capacity)
+    return roomy
 
 
 def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
@@ -376,16 +378,16 @@ def _allowed(storage_class: StorageClass, state: ClusterState) -> NodeSet:
     index, terms = state.index, storage_class.allowed_topologies
     if not terms:
         return index.all
-    found = EMPTY
+    allowed = EMPTY
     for term in terms:
-        here = index.all if term else EMPTY
+        in_term = index.all if term else EMPTY
         for key, values in term.items():
             inside = EMPTY
             for value in values:
                 inside |= index.with_label(key, value)
-            here &= inside
-        found |= here
-    return found
+            in_term &= inside
+        allowed |= in_term
+    return allowed
 
 
 def capacity_for(

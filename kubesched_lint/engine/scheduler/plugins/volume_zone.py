@@ -33,8 +33,8 @@ def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | Non
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
     index, elsewhere = state.index, EMPTY
     for name in volume_names(pod, state):
-        for _, here in _labelled(name, state):
-            elsewhere |= index.all & ~here
+        for _, nodes in _labelled(name, state):
+            elsewhere |= index.all & ~nodes
     if elsewhere:
         barred = among & elsewhere & _zonal(state)
         yield Rejection(NAME, "node(s) had no available volume zone", barred, resolvable=False)
@@ -43,7 +43,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
 def excluding_labels(name: str, position: int, state: ClusterState) -> Iterator[str]:
     """Yield the labels of a volume, ``key=value``, that exclude the node at ``position``."""
     if _zonal(state) >> position & 1:
-        yield from (label for label, here in _labelled(name, state) if not here >> position & 1)
+        yield from (label for label, nodes in _labelled(name, state) if not nodes >> position & 1)
 
 
 def _labelled(name: str, state: ClusterState) -> Iterator[tuple[str, NodeSet]]:
@@ -53,12 +53,12 @@ def _labelled(name: str, state: ClusterState) -> Iterator[tuple[str, NodeSet]]:
         values = _zones(text) if key in _GA_LABEL else None
         if values is None:
             continue
-        here = EMPTY
+        nodes = EMPTY
         for value in values:
             # A node's beta label, if it has one, takes precedence over the GA label.
-            here |= index.with_label(key, value)
-            here |= index.with_label(_GA_LABEL[key], value) & ~index.with_key(key)
-        yield f"{key}={text}", here
+            nodes |= index.with_label(key, value)
+            nodes |= index.with_label(_GA_LABEL[key], value) & ~index.with_key(key)
+        yield f"{key}={text}", nodes
 
 
 def _zonal(state: ClusterState) -> NodeSet:

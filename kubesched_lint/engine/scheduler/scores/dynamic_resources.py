@@ -27,11 +27,11 @@ class DynamicResources:
         if attempt is None:
             return None
         allocated = [claim for claim in attempt.held if claim.allocation is not None]
-        found: dict[int, NodeSet] = {}
+        by_score: dict[int, NodeSet] = {}
         for nodes, given in attempt.groups(feasible):
             score = _score((*allocated, *given.claims)) if given.claims else 0
-            found[score] = found.get(score, EMPTY) | nodes
-        return scaled(found)
+            by_score[score] = by_score.get(score, EMPTY) | nodes
+        return scaled(by_score)
 
 
 def _score(claims: Iterable[DeviceClaim]) -> int:

@@ -72,7 +72,7 @@ class InterPodAffinity:
         for pull in met:
             at = (pull.pods, pull.topology_key)
             self._pulls[at] = self._pulls.get(at, 0) + pull.weight
-        self._alike = {one: [] for one in self._alike}  # what was counted is taken back where no pod is left
+        self._alike = {alike: [] for alike in self._alike}  # what was counted is taken back where no pod is left
         for (pods, key), weight in self._pulls.items():
             self._alike.setdefault((key, weight), []).append(pods.tally)
         self._seen = now
@@ -94,15 +94,15 @@ class InterPodAffinity:
         if index.one_node_each(key):
             nodes = tally.nodes & index.with_key(key)
             return {index.nodes[i].labels[key]: tally.at(i) for i in positions(nodes)}
-        found = {}
+        counts = {}
         left = tally.nodes
         for value, domain in index.domains(key).items():
             if left & domain:
-                found[value] = tally.total(domain)
+                counts[value] = tally.total(domain)
                 left &= ~domain
                 if not left:
                     break
-        return found
+        return counts
 
     def _shift(self, key: str, value: str, amount: int) -> None:
         """Change one domain's sum by ``amount``."""
@@ -123,11 +123,11 @@ class InterPodAffinity:
 def normalised(levels: Levels) -> Levels:
     """Return scores from 0 for the least to 100 for the most; 0 for all if they are equal (NormalizeScore)."""
     least, most = min(levels, default=0), max(levels, default=0)
-    found: dict[int, NodeSet] = {}
+    by_score: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
         score = int(float(MAX_NODE_SCORE) * ((value - least) / (most - least))) if most > least else 0
-        found[score] = found.get(score, EMPTY) | nodes
-    return found
+        by_score[score] = by_score.get(score, EMPTY) | nodes
+    return by_score
 
 
 def _pulls(pod: Pod, state: ClusterState, since: int, terms_since: int) -> Iterator[_Pull]:

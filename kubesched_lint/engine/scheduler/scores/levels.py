@@ -26,24 +26,24 @@ def level(value: int, nodes: NodeSet) -> Levels:
 
 def among(levels: Mapping[_Value, NodeSet], nodes: NodeSet) -> dict[_Value, NodeSet]:
     """Return the levels of these nodes only."""
-    return {value: here for value, members in levels.items() if (here := members & nodes)}
+    return {value: common for value, members in levels.items() if (common := members & nodes)}
 
 
 def plus(left: Mapping[_Value, NodeSet], right: Mapping[_Value, NodeSet]) -> dict[_Value, NodeSet]:
     """Return the sum per node, over the nodes that both have."""
     if len(left) == 1 == len(right):  # by far the most frequent case
-        (a, here), (b, there) = next(iter(left.items())), next(iter(right.items()))
-        return {a + b: both} if (both := here & there) else {}
-    found: dict[_Value, NodeSet] = {}
-    for a, here in left.items():
+        (a, nodes), (b, there) = next(iter(left.items())), next(iter(right.items()))
+        return {a + b: both} if (both := nodes & there) else {}
+    sums: dict[_Value, NodeSet] = {}
+    for a, nodes in left.items():
         for b, there in right.items():
-            both = here & there
+            both = nodes & there
             if both:
-                found[a + b] = found.get(a + b, EMPTY) | both
-                here ^= both
-                if not here:
+                sums[a + b] = sums.get(a + b, EMPTY) | both
+                nodes ^= both
+                if not nodes:
                     break
-    return found
+    return sums
 
 
 def times(levels: Levels, factor: int) -> Levels:
@@ -52,21 +52,21 @@ def times(levels: Levels, factor: int) -> Levels:
 
 def raised(levels: Levels, nodes: NodeSet, amount: int) -> Levels:
     """Return the levels with ``amount`` added for the nodes in ``nodes``."""
-    found: dict[int, NodeSet] = {}
-    for value, here in levels.items():
-        for key, part in ((value + amount, here & nodes), (value, here & ~nodes)):
+    higher: dict[int, NodeSet] = {}
+    for value, members in levels.items():
+        for key, part in ((value + amount, members & nodes), (value, members & ~nodes)):
             if part:
-                found[key] = found.get(key, EMPTY) | part
-    return found
+                higher[key] = higher.get(key, EMPTY) | part
+    return higher
 
 
 def of_tally(tally: NodeCounter, nodes: NodeSet) -> Levels:
     """Return the counts of ``nodes``."""
-    found = level(0, nodes)
+    counts = level(0, nodes)
     for k, plane in enumerate(tally.planes):
         if plane & nodes:
-            found = raised(found, plane, 1 << k)
-    return found
+            counts = raised(counts, plane, 1 << k)
+    return counts
 
 
 def by_position(levels: Levels) -> Iterator[tuple[int, int]]:
@@ -84,13 +84,13 @@ def scaled(levels: Levels, *, reverse: bool = False) -> Levels:
     most = max(levels, default=0)
     if not most:
         return {MAX_NODE_SCORE: levels[0]} if reverse and levels else levels
-    found: dict[int, NodeSet] = {}
+    by_score: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
         value = MAX_NODE_SCORE * value // most
         if reverse:
             value = MAX_NODE_SCORE - value
-        found[value] = found.get(value, EMPTY) | nodes
-    return found
+        by_score[value] = by_score.get(value, EMPTY) | nodes
+    return by_score
 
 
 def highest(parts: Sequence[Levels], nodes: NodeSet) -> tuple[int, NodeSet]:

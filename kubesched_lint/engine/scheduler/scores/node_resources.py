@@ -170,12 +170,12 @@ Score = Callable[[Sequence[float], Sequence[int]], int]
 
 def _shared(kind: Hashable, state: ClusterState, make: Callable[[], PerNode]) -> PerNode:
     """Return the levels of a kind of pods; pods of one kind have the same levels in every state."""
-    found: PerNode | None = state.scored.get(kind)
-    if found is None:
+    per_node: PerNode | None = state.scored.get(kind)
+    if per_node is None:
         if len(state.scored) >= MOST_KEPT:
             state.scored.pop(next(iter(state.scored)))
-        found = state.scored[kind] = make()
-    return found
+        per_node = state.scored[kind] = make()
+    return per_node
 
 
 class PerNode:

@@ -82,13 +82,13 @@ class PodTopologySpread:
         counts: dict[int, NodeSet] = {}
         size = 0
         for value, domain in index.domains(key).items():
-            here = domain & scored
-            if here:
+            nodes = domain & scored
+            if nodes:
                 size += 1
                 # Upstream reads a missing label as the empty value.
                 members = domain if value else domain | (index.all & ~index.with_key(key))
                 count = tally.total(members & constraint.counted)
-                counts[count] = counts.get(count, EMPTY) | here
+                counts[count] = counts.get(count, EMPTY) | nodes
         if keyless and not index.with_label(key, "") & scored:
             size += 1
         return size, counts
@@ -97,23 +97,23 @@ class PodTopologySpread:
 def normalised(levels: Levels, ignored: NodeSet) -> Levels:
     """Return scores: the lowest value becomes the highest score, and ``ignored`` nodes get 0 (NormalizeScore)."""
     least, most = min(levels, default=0), max(levels, default=0)
-    found: dict[int, NodeSet] = {}
+    by_score: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
         score = MAX_NODE_SCORE * (most + least - value) // most if most else MAX_NODE_SCORE
-        found[score] = found.get(score, EMPTY) | nodes
+        by_score[score] = by_score.get(score, EMPTY) | nodes
     for score, nodes in level(0, ignored).items():
-        found[score] = found.get(score, EMPTY) | nodes
-    return found
+        by_score[score] = by_score.get(score, EMPTY) | nodes
+    return by_score
 
 
 def _rounded(levels: dict[float, NodeSet]) -> Levels:
     """Return the levels rounded like ``math.Round``: halves go up, because no value is negative."""
-    found: dict[int, NodeSet] = {}
+    whole_numbers: dict[int, NodeSet] = {}
     for value, nodes in levels.items():
         whole = floor(value)
         whole += value - whole >= 0.5
-        found[whole] = found.get(whole, EMPTY) | nodes
-    return found
+        whole_numbers[whole] = whole_numbers.get(whole, EMPTY) | nodes
+    return whole_numbers
 
 
 # --- which constraints -----------------------------------------------------------------------------------------------

@@ -32,11 +32,11 @@ class VolumeBinding:
         delayed = pod_claims(self._pod, self._state.storage).delayed
         if not delayed:
             return None
-        found: dict[int, NodeSet] = {}
+        by_score: dict[int, NodeSet] = {}
         for nodes, choice in choices(delayed, self._state, feasible):
             score = self._score(choice, nodes) if isinstance(choice, Choice) else 0
-            found[score] = found.get(score, EMPTY) | nodes
-        return found
+            by_score[score] = by_score.get(score, EMPTY) | nodes
+        return by_score
 
     def _score(self, choice: Choice, nodes: NodeSet) -> int:
         """Return the mean over the classes, rounded half up: that of static bindings if there are any."""

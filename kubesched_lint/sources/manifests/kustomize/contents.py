@@ -48,7 +48,11 @@ def never_applied(data: bytes) -> str:
             return OURS if all(re.search(_OURS, part) for part in _documents(data)) else ""
     if b"items" in data and re.search(_ITEMS, data):
         lists = _documents(data)  # of a dump each is a List, some of which may hold neither nodes nor pods
-        return DUMP if all(re.search(_ITEMS, one) for one in lists) and any(map(_is_dump, lists)) else ""
+        return (
+            DUMP
+            if all(re.search(_ITEMS, document_bytes) for document_bytes in lists) and any(map(_is_dump, lists))
+            else ""
+        )
     return ""
 
 
@@ -65,7 +69,7 @@ def _is_dump(document: bytes) -> bool:
     if not re.search(_ITEMS, document):
         return False
     if document.lstrip()[:1] != b"{":
-        kinds = {kind for found in re.findall(_OF_ITEM, document) for kind in found}
+        kinds = {kind for kinds_of_item in re.findall(_OF_ITEM, document) for kind in kinds_of_item}
         return b"Node" in kinds or (b"Pod" in kinds and re.search(_RUNNING, document) is not None)
     kinds = set(re.findall(_OF_JSON, document))
     if not kinds:

@@ -72,16 +72,16 @@ def mapping(shapes: Mapping[str, Shape]) -> Shape:
         if not isinstance(value, dict):
             reader.refuse(f"{_named(where)} must be a mapping", where)
             return None
-        found: dict[str, Any] = {}
+        known_fields: dict[str, Any] = {}
         for key, inside in value.items():
             name, shape = known.get(fold(key), ("", data))
             if not name:
                 reader.refuse(f"{key!r} is not a known field of {_named(where)}", (*where, key), key=True)
-            elif name in found:
+            elif name in known_fields:
                 reader.refuse(f"{key!r} and {name!r} are one field to Kustomize", (*where, key), key=True)
             elif inside is not None:
-                found[name] = shape(inside, (*where, key), reader)
-        return found
+                known_fields[name] = shape(inside, (*where, key), reader)
+        return known_fields
 
     return checked
 

@@ -63,7 +63,7 @@ class Store(Protocol):
 
     def renderings(self, keys: Sequence[str]) -> Mapping[str, Rendered]: ...
 
-    def keep_renderings(self, found: Mapping[str, Rendered]) -> None: ...
+    def keep_renderings(self, renderings: Mapping[str, Rendered]) -> None: ...
 
 
 def render_trees(
@@ -72,17 +72,17 @@ def render_trees(
     """Return what each tree becomes, or why the tool cannot render it, by the trees' keys."""
     keys = {tree.key: _key(tree, tool) for tree in trees} if store else {}
     kept = store.renderings(tuple(keys.values())) if store else {}
-    found: dict[str, Outcome] = {name: kept[key] for name, key in keys.items() if key in kept}
-    missing = [tree for tree in trees if tree.key not in found]
+    outcomes: dict[str, Outcome] = {name: kept[key] for name, key in keys.items() if key in kept}
+    missing = [tree for tree in trees if tree.key not in outcomes]
     alike = ([tree for tree in missing if bool(tree.root) is is_free] for is_free in (False, True))
     for part in _in_parallel([batch for trees in alike for batch in batches(trees)], tool):
-        found.update(part)
+        outcomes.update(part)
         if progress is not None and len(trees) > 1:
-            progress(f"{tool.name}: kustomizations rendered", len(found), len(trees))
+            progress(f"{tool.name}: kustomizations rendered", len(outcomes), len(trees))
     if store and missing:
-        new = ((keys[tree.key], found[tree.key]) for tree in missing)
+        new = ((keys[tree.key], outcomes[tree.key]) for tree in missing)
         store.keep_renderings({key: outcome for key, outcome in new if isinstance(outcome, Rendered)})
-    return found
+    return outcomes
 
 
 def batches(trees: Iterable[KustomizeTree]) -> Iterator[list[KustomizeTree]]:
@@ -138,10 +138,10 @@ def _rendered(trees: list[KustomizeTree], tool: Tool) -> dict[str, Outcome]:
         size = 1 if _TWICE in str(error) else (len(trees) + 1) // 2
         halves = (trees[start : start + size] for start in range(0, len(trees), size))
         return {key: outcome for half in halves for key, outcome in _rendered(half, tool).items()}
-    found: dict[str, Outcome] = {}
+    outcomes: dict[str, Outcome] = {}
     for tree, part in zip(trees, parts, strict=True):
-        found.update(_rendered([tree], tool) if part is None else {tree.key: part})
-    return found
+        outcomes.update(_rendered([tree], tool) if part is None else {tree.key: part})
+    return outcomes
 
 
 def _alone(tree: KustomizeTree, tool: Tool) -> Rendered:

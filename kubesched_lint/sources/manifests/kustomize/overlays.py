@@ -38,8 +38,8 @@ def applied_in(
     tool = kustomizer()
     if tool is None:
         return Applied()
-    found = (tree_of(folder or ".", flux, inflate=inflate) for folder in folders)
-    trees = outermost((tree for tree in found if tree is not None), named)
+    trees_or_none = (tree_of(folder or ".", flux, inflate=inflate) for folder in folders)
+    trees = outermost((tree for tree in trees_or_none if tree is not None), named)
     done = render_trees([tree for tree in trees if tree.obstacle is None], tool, store, progress)
     instead: dict[str, tuple[InputFile | Skipped | InputError, ...]] = {}
     consumed: set[str] = set()
@@ -190,9 +190,9 @@ def _template(name: str) -> Written | None:
     """Return a template by the chart's name: the chart may be in this folder, or this folder may be the chart."""
     inside = name.partition("/")[2]
     for path in (name, *((inside,) if os.path.isfile("Chart.yaml") else ()), os.path.join("charts", name)):
-        found = written(path, os.curdir)
-        if found is not None:
-            return found
+        template = written(path, os.curdir)
+        if template is not None:
+            return template
     return None
 
 

@@ -56,8 +56,8 @@ def kustomizer() -> Tool | None:
 
 def helm() -> Tool | None:
     """Return the tool that renders charts on this machine, if any."""
-    found = which("helm")
-    return Tool("helm template", (found, "template", "--skip-tests")) if found else None
+    program = which("helm")
+    return Tool("helm template", (program, "template", "--skip-tests")) if program else None
 
 
 def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT, home: str = "") -> str:

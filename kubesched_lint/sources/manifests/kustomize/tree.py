@@ -94,10 +94,10 @@ def tree_of(
     bytes to take for those on the disk. ``inflate`` renders charts; without, a tree with charts is not built.
     """
     walk = _Walk(folder, flux.root if flux.builds(os.path.realpath(folder)) else "", given, inflate)
-    found = walk.kustomization(walk.tree.real)
-    if isinstance(found, str):
-        return _broken(walk.tree, found)
-    if found.value.get("kind") == "Component":
+    kustomization = walk.kustomization(walk.tree.real)
+    if isinstance(kustomization, str):
+        return _broken(walk.tree, kustomization)
+    if kustomization.value.get("kind") == "Component":
         return None
     if not walk.tree.root:
         walk.tree.again = partial(tree_of, folder, NO_FLUX, inflate=inflate)
@@ -194,11 +194,11 @@ class _Walk:
             known = self.kustomization(real)
             if not isinstance(known, _Kustomization):
                 continue
-            here = _Here(self, known, real)
+            folder_walk = _Here(self, known, real)
             if len(self._visited) > MOST_FOLDERS:
-                here.refuse(f"builds on more than {MOST_FOLDERS} folders", ())
+                folder_walk.refuse(f"builds on more than {MOST_FOLDERS} folders", ())
                 break
-            value = shape(known.value, (), here)
+            value = shape(known.value, (), folder_walk)
             if not self.tree.folders:
                 self.tree.value = value
             self.tree.folders.add(real)
@@ -252,13 +252,16 @@ class _Walk:
                 _Here(self, known, real).refuse(f"more than {MOST_FILES:,} files", ())
         value = by.change(known.value, real)
         if by.is_flux and not value.get("resources"):  # without anything else, kubectl would call it empty
-            value = {**{key: one for key, one in value.items() if one != []}, "buildMetadata": ["originAnnotations"]}
+            value = {
+                **{key: field for key, field in value.items() if field != []},
+                "buildMetadata": ["originAnnotations"],
+            }
         self._found[real] = replace(known, value=value)
 
     def add_components(self, folders: Iterable[str]) -> None:
         """List further components in the walk's own kustomization, behind those that it lists: as Flux does."""
         real = self.tree.real
-        known, further = self._found[real], [os.path.relpath(one, real) for one in folders]
+        known, further = self._found[real], [os.path.relpath(folder, real) for folder in folders]
         if isinstance(known, _Kustomization) and further:
             listed = known.value.get("components") or []
             both = [*listed, *further] if isinstance(listed, list) else listed
@@ -427,10 +430,10 @@ class _Here:
         if not os.path.isdir(path):
             return file(entry, where)
         real = os.path.realpath(path)
-        found = self._walk.kustomization(real) if self._walk.is_inside(real) else "is outside the repository"
-        if isinstance(found, str):
-            words = f"it lists {_short(entry)}, a folder that {found}"
-            if found == _NONE or _EMPTY in found:
+        kustomization = self._walk.kustomization(real) if self._walk.is_inside(real) else "is outside the repository"
+        if isinstance(kustomization, str):
+            words = f"it lists {_short(entry)}, a folder that {kustomization}"
+            if kustomization == _NONE or _EMPTY in kustomization:
                 self._lack(words, entry, where)
             else:
                 self.refuse(words, where)

@@ -51,11 +51,11 @@ def place_of(text: str, path: Path, *, key: bool = False) -> tuple[int, int]:
     at, named = _start(text), None
     try:
         for step in path:
-            found = member(text, at, step)
-            if found is None:
+            pair = member(text, at, step)
+            if pair is None:
                 named = None
                 break
-            named, at = found
+            named, at = pair
         if key and named:
             return named
         end = _DECODER.raw_decode(text, at)[1]
@@ -126,10 +126,10 @@ def _integer(digits: str) -> int:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs) or any(len(name) > _LONG for name in found):
+    object_once = dict(pairs)
+    if len(object_once) < len(pairs) or any(len(name) > _LONG for name in object_once):
         raise NotJsonError
-    return found
+    return object_once
 
 
 _DECODER = JSONDecoder()

@@ -53,18 +53,18 @@ def find(lines: list[str], path: Path, known: Items | None = None) -> tuple[Rang
     """
     known = {} if known is None else known
     number, column = _next(lines, 1 if lines[0].startswith("---") else 0)
-    begun, here, start = _hurried(lines, path, (number, column))
+    begun, current, start = _hurried(lines, path, (number, column))
     for depth, step in enumerate(path[begun:], begun):
         entry = None if start is None else _member(lines, *start, step, known)
         if entry is None:
-            return _place(lines, here, number, column), None
+            return _place(lines, current, number, column), None
         special = _special(lines, entry)
         if special is not None and special.value is not None:
             return _in_flow(lines, entry, path[depth + 1 :], None if isinstance(step, int) else entry.named)
-        here = entry
+        current = entry
         start = _inside(lines, entry) if special is NOTHING or entry.inner >= 0 else None
-    named = here.named if here is not None and here.key is not None else None
-    return _place(lines, here, number, column), named
+    named = current.named if current is not None and current.key is not None else None
+    return _place(lines, current, number, column), named
 
 
 def _place(lines: list[str], entry: _Entry | None, number: int, column: int) -> Range:
@@ -93,13 +93,13 @@ def _hurried(lines: list[str], path: Path, start: _Start | None) -> tuple[int, _
 
     Return how many steps were followed, the entry of the last one, and where its block begins.
     """
-    here = None
+    current = None
     for depth, step in enumerate(path[:-1]):
-        found = None if start is None or isinstance(step, int) else _alone(lines, *start, step)
-        if found is None:
-            return depth, here, start
-        here, start = found, _inside(lines, found)
-    return len(path[:-1]), here, start
+        entry = None if start is None or isinstance(step, int) else _alone(lines, *start, step)
+        if entry is None:
+            return depth, current, start
+        current, start = entry, _inside(lines, entry)
+    return len(path[:-1]), current, start
 
 
 def _alone(lines: list[str], number: int, column: int, key: str) -> _Entry | None:

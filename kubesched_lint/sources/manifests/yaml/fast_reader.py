@@ -119,22 +119,22 @@ def _tail(text: str) -> Any:
     kind = match.lastgroup
     if kind is None:
         return NOTHING
-    found = match[kind]
+    scalar = match[kind]
     if kind == "plain":
         try:
-            return resolved(found)
+            return resolved(scalar)
         except ScalarError:
             raise NotPlainError from None
     if kind == "block":
-        return Special(found)
+        return Special(scalar)
     if kind == "flow":
-        if len(found) > _LONG:
+        if len(scalar) > _LONG:
             raise NotPlainError
         try:
             return Special("", read_flow(text)[0])
         except FlowError:
             raise NotPlainError from None
-    return found.replace("''", "'") if kind == "single" else found
+    return scalar.replace("''", "'") if kind == "single" else scalar
 
 
 def tail_match(text: str) -> tuple[int, int]:
@@ -180,10 +180,10 @@ def read_plain(text: str) -> dict[str, Any]:
     lines = _lines(text)
     rest = iter(lines)
     root: dict[str, Any] = {}
-    here: Any = root
-    block = 0  # block id of ``here``, see Head
+    collection: Any = root
+    block = 0  # block id of ``collection``, see Head
     key: str | None
-    waiting: str | None = None  # a key of ``here`` whose value, if any, begins on a later line
+    waiting: str | None = None  # a key of ``collection`` whose value, if any, begins on a later line
     stack: list[tuple[Any, int]] = []
     for line in rest:
         before, colon, after = line.partition(": ")
@@ -204,12 +204,12 @@ def read_plain(text: str) -> dict[str, Any]:
                 if waiting is None or len(stack) > MOST_DEPTH // 2:
                     raise NotPlainError
                 new: Any = [] if at & 1 else {}
-                here[waiting] = new
-                stack.append((here, block))
-                here, block = new, at
+                collection[waiting] = new
+                stack.append((collection, block))
+                collection, block = new, at
             else:
                 while at < block:
-                    here, block = stack.pop()
+                    collection, block = stack.pop()
                 if at != block:
                     raise NotPlainError  # a scalar of several lines, or indentation that matches no block
         waiting = None
@@ -218,13 +218,13 @@ def read_plain(text: str) -> dict[str, Any]:
             if key is None:
                 if type(value) is Special:
                     value = _special(value, lines, rest, at)
-                here.append(value)
+                collection.append(value)
                 continue
             new = {}
-            here.append(new)
-            stack.append((here, block))
-            here, block = new, inner
-        elif key in here:
+            collection.append(new)
+            stack.append((collection, block))
+            collection, block = new, inner
+        elif key in collection:
             raise NotPlainError
         if type(value) is Special:
             if value is NOTHING:
@@ -232,7 +232,7 @@ def read_plain(text: str) -> dict[str, Any]:
                 value = None
             else:
                 value = _special(value, lines, rest, block)
-        here[key] = value
+        collection[key] = value
     return root
 
 
@@ -249,20 +249,20 @@ def _lines(text: str) -> list[str]:
     return lines
 
 
-def _special(found: Special, lines: list[str], rest: Any, block: int) -> Any:
+def _special(special: Special, lines: list[str], rest: Any, block: int) -> Any:
     """Return the value of a special tail.
 
     For a literal that begins in this block, ``rest`` advances behind its lines.
     """
-    if not found.header:
-        return found.value
+    if not special.header:
+        return special.value
     number = len(lines) - rest.__length_hint__()
     end, margin = literal_lines(lines, number, block >> 1)
     text = "\n".join([line[margin:] for line in lines[number:end]]).rstrip("\n")
     if not text or not text.replace("\t", "").replace("\n", "").isprintable():
         raise NotPlainError
     rest.__setstate__(end)
-    return text + "\n" if found.header == "|" else text
+    return text + "\n" if special.header == "|" else text
 
 
 def literal_lines(lines: list[str], number: int, indent: int) -> tuple[int, int]:

@@ -47,11 +47,11 @@ def _value(text: str, at: int, depth: int) -> tuple[Any, Part, int]:
     match = _SCALAR.match(text, at)
     if match is None:
         raise FlowError
-    found = match[match.lastgroup or 0]
-    value: Any = found.replace("''", "'") if match.lastgroup == "single" else found
+    scalar = match[match.lastgroup or 0]
+    value: Any = scalar.replace("''", "'") if match.lastgroup == "single" else scalar
     if match.lastgroup == "plain":
         try:
-            value = resolved(found)
+            value = resolved(scalar)
         except ScalarError:
             raise FlowError from None
     return value, (at, match.end(), None), match.end()
@@ -87,11 +87,11 @@ def _mapping(text: str, start: int, depth: int) -> tuple[Any, Part, int]:
 
 
 def _key(match: re.Match[str]) -> str:
-    found = match[match.lastgroup or 0]
+    scalar = match[match.lastgroup or 0]
     if match.lastgroup != "plain":
-        return found.replace("''", "'") if match.lastgroup == "single" else found
+        return scalar.replace("''", "'") if match.lastgroup == "single" else scalar
     try:
-        return key_of(found)
+        return key_of(scalar)
     except ScalarError:
         raise FlowError from None
 

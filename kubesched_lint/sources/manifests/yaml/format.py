@@ -64,8 +64,8 @@ def style_of(root: YamlNode, text: str) -> Style:
 
 
 def _most(counts: dict[int, int], usual: int) -> int:
-    found = [far for far in counts if far >= 0]
-    return max(found, key=lambda far: counts[far]) if found else usual
+    distances = [far for far in counts if far >= 0]
+    return max(distances, key=lambda far: counts[far]) if distances else usual
 
 
 def column(at: int, text: str) -> int:

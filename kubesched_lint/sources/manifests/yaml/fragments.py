@@ -27,26 +27,26 @@ class Fragment(Struct, frozen=True, eq=False):
 
     def span(self, path: Path, *, key: bool = False) -> Span:
         """Like ``Document.span``."""
-        found = span_of(self.text, self.line, path, key=key, plain=self.is_plain)
-        return Span(found.line, found.column + self.indent, found.end_line, found.end_column + self.indent)
+        span = span_of(self.text, self.line, path, key=key, plain=self.is_plain)
+        return Span(span.line, span.column + self.indent, span.end_line, span.end_column + self.indent)
 
     @property
     def kind(self) -> str:
-        found = self.value.get("kind") if isinstance(self.value, dict) else None
-        return found if isinstance(found, str) else ""
+        kind = self.value.get("kind") if isinstance(self.value, dict) else None
+        return kind if isinstance(kind, str) else ""
 
     @property
     def name(self) -> str:
         meta = self.value.get("metadata") if isinstance(self.value, dict) else None
-        found = meta.get("name") if isinstance(meta, dict) else None
-        return found if isinstance(found, str) else ""
+        name = meta.get("name") if isinstance(meta, dict) else None
+        return name if isinstance(name, str) else ""
 
 
 @lru_cache(maxsize=256)
 def fragments(path: str, text: str) -> tuple[Fragment, ...]:
     """Return the readable documents of a file."""
-    found = (fragment(path, part.text, part.line) for part in parts(text))
-    return tuple(one for one in found if one is not None)
+    readable = (fragment(path, part.text, part.line) for part in parts(text))
+    return tuple(document for document in readable if document is not None)
 
 
 def fragment(path: str, text: str, line: int, indent: int = 0) -> Fragment | None:
@@ -95,7 +95,7 @@ def counterpart(path: Path, rendered: Any, source: Any) -> Path:
 
     Items of lists are matched by name; items without a name by equality.
     """
-    found: list[str | int] = []
+    steps: list[str | int] = []
     for step in path:
         if isinstance(rendered, dict) and isinstance(source, dict):
             if step not in source:
@@ -107,16 +107,18 @@ def counterpart(path: Path, rendered: Any, source: Any) -> Path:
             break
         if at is None:
             break
-        found.append(at)
+        steps.append(at)
         rendered, source = rendered[step], source[at]
-    return tuple(found)
+    return tuple(steps)
 
 
 def _item(item: Any, items: list[Any]) -> int | None:
     if isinstance(item, dict) and "name" in item:
-        named = (i for i, one in enumerate(items) if isinstance(one, dict) and one.get("name") == item["name"])
+        named = (i for i, entry in enumerate(items) if isinstance(entry, dict) and entry.get("name") == item["name"])
         return next(named, None)
-    same = [i for i, one in enumerate(items) if one == item] or [i for i, one in enumerate(items) if within(one, item)]
+    same = [i for i, entry in enumerate(items) if entry == item] or [
+        i for i, entry in enumerate(items) if within(entry, item)
+    ]
     return same[0] if same else None
 
 
@@ -129,11 +131,11 @@ def within(source: Any, rendered: Any) -> bool:
     return bool(source == rendered) and isinstance(source, bool) == isinstance(rendered, bool)
 
 
-def operations(found: Fragment) -> Iterator[tuple[Path, Path, Any]]:
+def operations(patch: Fragment) -> Iterator[tuple[Path, Path, Any]]:
     """Yield (position, path, value) of each operation of a JSON patch that sets a value."""
-    if not isinstance(found.value, list):
+    if not isinstance(patch.value, list):
         return
-    for number, entry in enumerate(found.value):
+    for number, entry in enumerate(patch.value):
         if isinstance(entry, dict) and entry.get("op") in ("add", "replace") and isinstance(entry.get("path"), str):
             steps = (step.replace("~1", "/").replace("~0", "~") for step in entry["path"].split("/")[1:])
             where = tuple(int(step) if step.isdecimal() and len(step) < 10 else step for step in steps)

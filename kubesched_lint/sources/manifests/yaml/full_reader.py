@@ -116,8 +116,8 @@ def place_of(text: str, at: int, line: int = 1) -> tuple[int, int]:
 
 
 def _bad_character(text: str, line: int) -> BuildError:
-    found = _NOT_YAML.search(text)
-    at = found.start() if found else 0
+    match = _NOT_YAML.search(text)
+    at = match.start() if match else 0
     return BuildError(f"not YAML: the character U+{ord(text[at]):04X} is not allowed", *place_of(text, at, line))
 
 

@@ -62,12 +62,12 @@ class _TwiceError(Exception):
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    object_once = dict(pairs)
+    if len(object_once) < len(pairs):
         left = dict(pairs)
         twice = next(name for name, _ in pairs if left.pop(name, _once) is _once)
         raise _TwiceError(f"the key {shown(twice)} is written twice in one object")
-    return found
+    return object_once
 
 
 def _no_number(word: str) -> NoReturn:

@@ -28,10 +28,10 @@ def span_of(text: str, line: int, path: Path, *, key: bool = False, plain: bool 
     ``line`` is the first line of ``text`` in its file, from 1; ``plain``: ``fast_reader.read_plain`` has read the text.
     A value inside an anchored one has the position of the anchor; the alias itself has its own position.
     """
-    found = _in_plain(text, path, key) if plain else _in_tree(text, path, key)
-    if found is None:
+    place = _in_plain(text, path, key) if plain else _in_tree(text, path, key)
+    if place is None:
         return Span(line, 1, line, 1)
-    first, column, last, end = found
+    first, column, last, end = place
     return Span(line + first, column + 1, line + last, end + 1)
 
 
@@ -43,10 +43,10 @@ def is_in_braces(text: str) -> bool:
 # Cached, because many findings point to few places: a DaemonSet's name, the next workload of a circle.
 @lru_cache(maxsize=_REMEMBERED)
 def _in_tree(text: str, path: Path, key: bool) -> Range | None:
-    found = _ends(text, path, key)
-    if found is None:
+    ends = _ends(text, path, key)
+    if ends is None:
         return None
-    start, stop = found
+    start, stop = ends
     return (*_place(text, start), *_place(text, stop))
 
 
@@ -92,11 +92,11 @@ def _starts(text: str) -> list[int]:
 def _find(root: Node, path: Path, text: str, key: bool) -> _Ends:
     node, named = root, None
     for step in path:
-        found = _child(node, step)
-        if found is None:
+        child = _child(node, step)
+        if child is None:
             named = None
             break
-        named, node = found
+        named, node = child
     return named if key and named else (node[0], _end(node, text))
 
 
@@ -106,8 +106,8 @@ def _child(node: Node, step: str | int) -> tuple[_Ends | None, Node] | None:
         return (None, inside[step]) if inside.__class__ is list and 0 <= step < len(inside) else None
     if inside.__class__ is not dict or step not in inside:
         return None
-    found: tuple[_Ends, Node] = inside[step]
-    return found
+    child: tuple[_Ends, Node] = inside[step]
+    return child
 
 
 @lru_cache(maxsize=4)

@@ -57,8 +57,8 @@ def objection(before: str, after: str, made: Sequence[Made]) -> str:
         return "another YAML reader finds other documents"
     first_lines = list(accumulate((part.count("\n") for part in new[:-1]), initial=1))
     changes: dict[int, list[Change]] = {}
-    for one in made:
-        changes.setdefault(bisect_right(first_lines, one.line) - 1, []).append(one.change)
+    for made_change in made:
+        changes.setdefault(bisect_right(first_lines, made_change.line) - 1, []).append(made_change.change)
     for number, (part, changed) in enumerate(zip(old, new, strict=True)):
         words = _differs(part, changed, changes.get(number, ())) if part != changed or number in changes else ""
         if words:
@@ -68,7 +68,7 @@ def objection(before: str, after: str, made: Sequence[Made]) -> str:
 
 def _documents(text: str) -> list[str]:
     """Split before each marker ``---``: a document begins wherever it stands in column 0 (YAML 1.2, 9.1.2)."""
-    cuts = [0, *(found.start() for found in _MARKER.finditer(text)), len(text)]
+    cuts = [0, *(marker.start() for marker in _MARKER.finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
 
 
@@ -89,15 +89,15 @@ def _differs(before: str, after: str, changes: Sequence[Change]) -> str:
     return "" if old.comments == new.comments else "a comment would be lost or moved"
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(first: Any, other: Any) -> bool:
     """Return whether the values are equal; true is not 1, and NaN equals NaN."""
-    if type(one) is not type(other):
+    if type(first) is not type(other):
         return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(_same(held, other[key]) for key, held in one.items())
-    if isinstance(one, list):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return bool(one == other) or (one != one and other != other)  # not a number
+    if isinstance(first, dict):
+        return first.keys() == other.keys() and all(_same(held, other[key]) for key, held in first.items())
+    if isinstance(first, list):
+        return len(first) == len(other) and all(map(_same, first, other))
+    return bool(first == other) or (first != first and other != other)  # not a number
 
 
 def _read(text: str) -> _Read:
@@ -157,10 +157,10 @@ def _reader(marks: list[Mark]) -> Any:
 def _keyed(value: Any) -> Any:
     """Return the value with keys as JSON has them, which paths use."""
     if isinstance(value, dict):
-        found = {_key(key): _keyed(held) for key, held in value.items()}
-        if len(found) < len(value):
+        keyed = {_key(key): _keyed(held) for key, held in value.items()}
+        if len(keyed) < len(value):
             raise _ReadError
-        return found
+        return keyed
     if isinstance(value, list):
         return [_keyed(item) for item in value]
     return value

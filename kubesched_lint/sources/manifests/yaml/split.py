@@ -102,9 +102,9 @@ def texts_in(file: str) -> tuple[str, ...]:
 
 def broken_byte(path: str, part: DocumentText) -> InputError | None:
     """Return an error for the first byte of the document that is not UTF-8; None if there is none."""
-    found = None if part.text.isascii() else re.search(_BYTE, part.text)
-    if found is None:
+    broken = None if part.text.isascii() else re.search(_BYTE, part.text)
+    if broken is None:
         return None
-    at = found.start()
+    at = broken.start()
     words = f"not UTF-8: byte 0x{ord(part.text[at]) - 0xDC00:02x}"
     return InputError(path, words, part.line + part.text.count("\n", 0, at), at - part.text.rfind("\n", 0, at))

@@ -29,7 +29,7 @@ generate:
     python -m kubesched_lint.custom.build
     python scripts/lint_options.py
     python -m kubesched_lint.rulebook.cel.page
-    python -m kubesched_lint.project.config_schema
+    python -m kubesched_lint.project.config.schema
     python scripts/site/reference.py
     python scripts/cloud_table.py
     python scripts/draw_pictures.py

@@ -21,7 +21,7 @@ from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     Device,
     DeviceClaimTemplate,
     DeviceClass,
@@ -31,7 +31,7 @@ from kubesched_lint.engine.model.devices import (
     ResourceSlice,
 )
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Container, Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices.life import bound_devices, with_made_claims
 from kubesched_lint.engine.scheduler.framework import diagnose

@@ -25,13 +25,13 @@ from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.model.policy import ReplicaSet
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 
 NODES, WORKLOADS, GOAL = 1_000, 100, 30.0
 _HASH = "5d4f9"

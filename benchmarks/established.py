@@ -23,12 +23,12 @@ from time import process_time
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, FINE, NONE, UNKNOWN, Cell
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 

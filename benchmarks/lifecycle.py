@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT))
 from kubesched_lint.engine.model.decode.objects import is_read  # noqa: E402
 from kubesched_lint.linter.lint import lint  # noqa: E402
 from kubesched_lint.linter.options import Options  # noqa: E402
-from kubesched_lint.linter.reading import ManifestSet, manifest_set  # noqa: E402
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set  # noqa: E402
 from kubesched_lint.rulebook.library import Rulebook  # noqa: E402
 from kubesched_lint.rulebook.own import rulebook_with  # noqa: E402
 from kubesched_lint.rulebook.rule import Rule  # noqa: E402

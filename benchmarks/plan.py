@@ -25,7 +25,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.loader import documents
 

@@ -20,7 +20,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, REGION, ZONE, Node, Taint
 from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from kubesched_lint.engine.base.errors import UncheckedError
     from kubesched_lint.engine.base.places import Location, ObjectRef, Span
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
     from kubesched_lint.explaining.remedies.remedy import Remedy
     from kubesched_lint.findings import (
         Edit,
@@ -117,7 +117,7 @@ _HOMES = {
     "Facts": "rulebook.package_facts",
     "Remedy": "explaining.remedies.remedy",
     **dict.fromkeys(("Append", "Put", "Remove", "Rename"), "sources.manifests.changes"),
-    "Workload": "engine.model.workload",
+    "Workload": "engine.model.workloads.workload",
     **dict.fromkeys(("Location", "ObjectRef", "Span"), "engine.base.places"),
     "UncheckedError": "engine.base.errors",
     "Rulebook": "rulebook.library",

@@ -33,22 +33,22 @@ from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Answer, Question, answers, with_premises
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.releases import NO_VERSION, is_asked_for
 from kubesched_lint.engine.base.text import first_few, seconds_of
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError, Live
 from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN, ClusterOptions
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.engine.model.feature_gates import parsed
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import InputError, Report, Severity
 from kubesched_lint.linter.options import PROFILES, Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.notebook import Shown, html_of
-from kubesched_lint.project.config import FRESH_PODS
-from kubesched_lint.project.rule_settings import param_of, severity_of
-from kubesched_lint.report import fit_report, in_notebook
+from kubesched_lint.project.config.keys import FRESH_PODS
+from kubesched_lint.project.config.rule_settings import param_of, severity_of
+from kubesched_lint.report import fit_report
 from kubesched_lint.report.check import report as check_report
 from kubesched_lint.report.findings import as_json as as_json_of_lint
 from kubesched_lint.report.findings import as_text as as_text_of_lint
@@ -58,11 +58,12 @@ from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.plan import as_json as plan_json
 from kubesched_lint.report.plan import as_text as plan_text
 from kubesched_lint.report.simulation import report as simulation_report
+from kubesched_lint.report.terminal import in_notebook
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.sources.clusters.read import cluster_from, read_stated, stated
 from kubesched_lint.sources.manifests.loader import Entry, documents, find_files
-from kubesched_lint.sources.manifests.meant import Scope
+from kubesched_lint.sources.manifests.recognizing.meant import Scope
 
 Path = str | os.PathLike[str]
 Texts = str | Mapping[str, str]

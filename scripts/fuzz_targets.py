@@ -36,8 +36,8 @@ def manifests(data: bytes) -> None:
     """The manifest reader as ``lint`` uses it."""
     from kubesched_lint.engine.apiserver.validate import validate
     from kubesched_lint.engine.model.decode.objects import is_read
-    from kubesched_lint.linter.reading import manifest_set
-    from kubesched_lint.linter.waivers import find_waivers
+    from kubesched_lint.linter.reading.manifest_set import manifest_set
+    from kubesched_lint.linter.waivers.waivers import find_waivers
     from kubesched_lint.sources.manifests.document import Document
     from kubesched_lint.sources.manifests.loader import documents
 
@@ -84,7 +84,7 @@ def clusters(data: bytes) -> None:
 def texts(data: bytes) -> None:
     """Configuration, baseline, card and waivers, told apart by the first byte."""
     from kubesched_lint.linter.options import BaselineError
-    from kubesched_lint.linter.waivers import find_waivers
+    from kubesched_lint.linter.waivers.waivers import find_waivers
     from kubesched_lint.project.baseline import entries_in
     from kubesched_lint.rulebook import library as books
 
@@ -105,8 +105,8 @@ def texts(data: bytes) -> None:
 
 
 def _config(data: bytes) -> None:
-    from kubesched_lint.project.config import ConfigError
-    from kubesched_lint.project.config_file import NAME, read_config
+    from kubesched_lint.project.config.file import NAME, read_config
+    from kubesched_lint.project.config.keys import ConfigError
     from kubesched_lint.rulebook import library as books
 
     Path(NAME).write_bytes(data)
@@ -119,8 +119,8 @@ def _config(data: bytes) -> None:
 
 
 def _card(text: str) -> None:
-    from kubesched_lint.rulebook.card import faults, parse_card, to_rule
-    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.cards.card import faults, parse_card, to_rule
+    from kubesched_lint.rulebook.cards.frontmatter import CardError
 
     try:
         card = parse_card(text, "c.md", "a-rule")
@@ -164,8 +164,8 @@ def simulate(data: bytes) -> None:
 def kustomizations(data: bytes) -> None:
     """The files of a kustomization; nothing is rendered, and nothing outside its repository is read or passed on."""
     from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS
-    from kubesched_lint.sources.manifests.kustomization import listing
     from kubesched_lint.sources.manifests.kustomize.tree import tree_of
+    from kubesched_lint.sources.manifests.recognizing.kustomization import listing
 
     folder = Path("kustomized")
     for inside in ("b", "c", ".git"):

@@ -22,8 +22,8 @@ from pathlib import Path as File
 from random import Random
 from types import CodeType, FunctionType, ModuleType
 
-from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.engine.placing import attempts
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.lint_text import lint_example

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from types import SimpleNamespace
 
-from kubesched_lint.cli import linting
+from kubesched_lint.cli.linting import linting
 
 
 def test_lint_collects_rarely_what_traces_leave_behind(monkeypatch) -> None:

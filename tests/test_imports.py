@@ -125,10 +125,13 @@ def needing_extras(root: Path) -> set[str]:
 def test_what_every_run_imports_needs_no_extra() -> None:
     """Rules and validation run without the extras; a function imports what evaluates a selector of devices."""
     found = needing_extras(ROOT)
-    assert "kubesched_lint.engine.scheduler.devices.cel" in found
+    assert "kubesched_lint.engine.scheduler.devices.selectors.cel" in found
     names = {name for name in found if name.split(".")[1] in ("checks", "engine", "explaining", "linter")}
-    evaluating = {"kubesched_lint.engine.model.device_cel.environment", "kubesched_lint.engine.scheduler.devices.cel"}
-    assert names - {"kubesched_lint.engine.model.device_cel.functions"} == evaluating
+    evaluating = {
+        "kubesched_lint.engine.model.devices.cel.environment",
+        "kubesched_lint.engine.scheduler.devices.selectors.cel",
+    }
+    assert names - {"kubesched_lint.engine.model.devices.cel.functions"} == evaluating
 
 
 def test_a_circle_and_a_missing_name_are_found(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ GENERATED = {"_generated.py", "_index.py", "_lint_options.py"}
 LONGEST_FUNCTION, LONGEST_CLASS = 60, 400
 """Most lines of a function, without its signature and its docstring, and of a class."""
 LONGEST_CHECK = 100
+MOST_ENTRIES = 15
+"""Most modules and folders of a package."""
 NAME_NOTHING = {"found", "one", "here", "its", "this", "those", "them", "thing", "things", "stuff"}
 """Words that say of no thing what it is: ``node``, ``claims`` or ``blocked`` does."""
 LIMIT = re.compile(r"(^|_)(MOST|FEW|STEPS|LEAST|MANY|MAX)(_|$)")
@@ -19,15 +21,15 @@ SIZE = re.compile(r"(^|_)(LARGEST|LONGEST)(_|$)")
 JOINS = {
     "engine/admission/admission.py",  # workloads and quotas
     "explaining/crowding/ports.py",  # users of one host port
-    "engine/cluster/labelled.py",  # selectors and the pods that they select
-    "engine/cluster/postings.py",  # pods and the selectors that select them
+    "engine/cluster/selecting/labelled.py",  # selectors and the pods that they select
+    "engine/cluster/selecting/postings.py",  # pods and the selectors that select them
     "engine/bounds/competition/contention.py",  # parts of a set and all that may exist beside each
     "engine/bounds/least.py",  # losses and the workloads that they concern
     "engine/events/search/hypotheses.py",  # lost nodes and all others
     "engine/bounds/unreachable.py",  # losses and the domains of a spread
     "engine/scheduler/devices/alike.py",  # devices and the selectors that look at them
-    "linter/duplicate_definitions.py",  # files and definitions
-    "linter/variants.py",  # folders and definitions
+    "linter/environments/duplicate_definitions.py",  # files and definitions
+    "linter/environments/variants.py",  # folders and definitions
     "rulebook/cel/cost.py",  # own rules and values
     "engine/scheduler/scores/node_resources.py",  # pods and nodes with different numbers
 }
@@ -40,7 +42,7 @@ SEARCHES = {
     "engine/events/start/timelines.py",  # starts of courses
     "engine/scheduler/devices/allocator.py",  # devices for a claim
     "engine/scheduler/framework.py",  # nodes for a pod
-    "engine/scheduler/pod_groups.py",  # nodes for each pod of a gang
+    "engine/scheduler/pod_groups/pod_groups.py",  # nodes for each pod of a gang
     "explaining/ends/bad_ends.py",  # tables of verdicts, one for each folder or file that is judged apart
 }
 SOLVER = {
@@ -73,6 +75,38 @@ def test_no_function_and_no_class_is_too_long() -> None:
     assert len(functions) > 3_000
     assert {name for name, lines in functions.items() if lines > LONGEST_FUNCTION} == set()
     assert {name for name, lines in classes.items() if lines > LONGEST_CLASS} == set()
+
+
+def test_a_package_fits_on_one_screen() -> None:
+    """A reader sees the idea of a package in few names. Rules and commands are as many as there are."""
+    entries: dict[str, set[str]] = {}
+    for file, _ in trees():
+        *folders, name = Path(file).parts
+        for depth, entry in enumerate((*folders, name)):
+            if entry != "__init__.py":
+                entries.setdefault("/".join(folders[:depth]), set()).add(entry)
+    assert len(entries) > 80
+    assert {folder for folder, names in entries.items() if len(names) > MOST_ENTRIES} == {
+        "",
+        "checks",
+        "cli/subcommands",
+    }
+    assert len(entries[""]) <= 25
+
+
+def test_a_large_package_says_in_which_order_to_read_it() -> None:
+    large, silent = [], []
+    for init in PACKAGE.rglob("__init__.py"):
+        names = {f.stem for f in init.parent.iterdir() if (f.suffix == ".py" or f.is_dir()) and f.name[:2] != "__"}
+        package = str(init.parent.relative_to(PACKAGE))
+        if len(names) > 10 and package not in (".", "checks", "cli/subcommands"):
+            large.append(package)
+            _, _, order = (ast.get_docstring(ast.parse(init.read_text())) or "").partition("Read ")
+            told = re.findall(r"``([a-z_]+)``", order)
+            if not told or not names.issuperset(told):
+                silent.append((package, told))
+    assert len(large) > 15
+    assert silent == []
 
 
 def test_a_check_says_one_thing() -> None:

@@ -10,7 +10,7 @@ from kubesched_lint.engine.apiserver.values.causes import Cause, field_of
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.base.text import SHOWN
-from kubesched_lint.explaining.refused import REQUIRED, UNKNOWN_FIELD
+from kubesched_lint.explaining.objects.refused import REQUIRED, UNKNOWN_FIELD
 from kubesched_lint.sources.manifests.document import Document
 
 

@@ -11,7 +11,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import is_extended, request_path
 from kubesched_lint.engine.scenario.others.room import left_by_others, shortages_on, too_small
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises.premises import node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.near_misses.too_large import exceeds, fits, if_tolerated, is_missing_device

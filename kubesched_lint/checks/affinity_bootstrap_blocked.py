@@ -8,7 +8,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY
 from kubesched_lint.engine.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.engine.placing.rollout import fenceposts
 from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
-from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
+from kubesched_lint.engine.scenario.premises.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy

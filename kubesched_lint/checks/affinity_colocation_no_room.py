@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set
 from kubesched_lint.engine.scenario.others.room import most_copies, most_free, nodes_near_running, tightest_resource
 from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set
-from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
+from kubesched_lint.engine.scenario.premises.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 
 from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.text import and_others, joined
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.reachability import affinity_circles, blocked_affinities
-from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
+from kubesched_lint.engine.scenario.premises.premises import SET_PREMISES, proves_absence
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import make_preferred
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.scenario.others.running import running_match
-from kubesched_lint.engine.scenario.premises import SET_PREMISES, proves_absence
+from kubesched_lint.engine.scenario.premises.premises import SET_PREMISES, proves_absence
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import hint
 from kubesched_lint.explaining.near_misses.pod_misses import pod_miss, without_kind

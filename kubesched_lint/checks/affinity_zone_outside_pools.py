@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.scenario.others.room import most_copies
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.zone_pins import Pin, outside_pools
 from kubesched_lint.explaining.remedies.placement import make_preferred

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.cluster.nodes.transient import transient_state_of
 from kubesched_lint.engine.placing.scenarios import usable_without_transient
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, proof
 

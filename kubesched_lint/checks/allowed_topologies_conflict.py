@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
+from kubesched_lint.engine.scenario.premises.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import (
     fate,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import first_few, many
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing.rollout import rollout_condition_of
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
+from kubesched_lint.engine.scenario.premises.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.own_domains import Near, are_all, near_others
 from kubesched_lint.explaining.remedies.placement import spread_instead

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import domains_in_words
+from kubesched_lint.engine.model.nodes.node import domains_in_words
 from kubesched_lint.engine.placing.rollout import rollout_condition_of
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy

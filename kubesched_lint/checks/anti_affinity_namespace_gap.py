@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern

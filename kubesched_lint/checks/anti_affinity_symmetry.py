@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.text import first_few, many
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.scenario.others.neighbours import repelled_by_running
 from kubesched_lint.engine.scenario.others.staying import staying, staying_beside_set

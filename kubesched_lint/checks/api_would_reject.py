@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.releases import RECORDED, minor_of
 from kubesched_lint.engine.base.text import is_slip
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.explaining.refused import (
+from kubesched_lint.explaining.objects.refused import (
     CHOICE,
     GONE,
     INVALID,

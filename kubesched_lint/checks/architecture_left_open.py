@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-from kubesched_lint.engine.model.node import ARCH, stable_key
+from kubesched_lint.engine.model.nodes.node import ARCH, stable_key
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.findings import Hazard, Place, pattern
 

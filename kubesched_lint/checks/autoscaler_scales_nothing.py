@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kubesched_lint.engine.admission.reach import is_in_reach
 from kubesched_lint.engine.base.places import ObjectRef, Path, Source
 from kubesched_lint.engine.model.policy import Autoscaler
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, nearest_class
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at

@@ -8,7 +8,7 @@ from itertools import chain
 from kubesched_lint.engine.admission.reach import is_in_reach
 from kubesched_lint.engine.base.text import closest, near
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import is_set_later, labels_when_created
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.disruption import is_without_pods

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.text import SHOWN, plural
-from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import ARCH, KEPT_LIKE, OS
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.staying import preempts
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
-from kubesched_lint.explaining.apart import APART, AT_ONCE, Later, created_later
 from kubesched_lint.explaining.crowding.daemon_room import locked_out, too_small
+from kubesched_lint.explaining.objects.apart import APART, AT_ONCE, Later, created_later
 from kubesched_lint.findings import Evidence, Hazard, Place, Severity, pattern, witness
 
 _EVERYWHERE = (OS, ARCH, *KEPT_LIKE)

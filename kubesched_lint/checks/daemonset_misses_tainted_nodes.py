@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
 from kubesched_lint.engine.scenario.scenario import Member
-from kubesched_lint.explaining.missed_nodes import daemons_where_missed, missed_nodes
+from kubesched_lint.explaining.nodes.missed_nodes import daemons_where_missed, missed_nodes
 from kubesched_lint.explaining.remedies.nodes import tolerate
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern

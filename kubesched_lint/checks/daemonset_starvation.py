@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.scenario.others.room import most_free
 from kubesched_lint.engine.scenario.others.staying import staying
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, Severity, proof
 

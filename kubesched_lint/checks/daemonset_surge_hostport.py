@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.controllers.bounds import scaled
-from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
 from kubesched_lint.engine.placing.rollout import repels_across_revisions
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.ports import REASON

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many, plural
-from kubesched_lint.engine.model.node import REGION, ZONE, domain_word
+from kubesched_lint.engine.model.nodes.node import REGION, ZONE, domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, pattern, proof

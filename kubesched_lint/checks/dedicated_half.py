@@ -9,7 +9,7 @@ from kubesched_lint.engine.cluster.nodes.transient import is_transient_taint
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
-from kubesched_lint.engine.scenario.premises import nodes_in_words
+from kubesched_lint.engine.scenario.premises.premises import nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.tolerance import dedicated_to
 from kubesched_lint.explaining.devices.room import nodes_with_devices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClaimTemplate
-from kubesched_lint.engine.scenario.device_premises import ADMIN_LABEL
+from kubesched_lint.engine.model.devices.devices import DeviceClaim, DeviceClaimTemplate
+from kubesched_lint.engine.scenario.premises.device_premises import ADMIN_LABEL
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, proof
 

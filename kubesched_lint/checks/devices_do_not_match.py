@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.text import first_few, joined, many
-from kubesched_lint.engine.model.devices import Attribute, Device, DeviceID
+from kubesched_lint.engine.model.devices.devices import Attribute, Device, DeviceID
 from kubesched_lint.engine.scenario.others.room import why_closed
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
-from kubesched_lint.engine.scheduler.devices.pools import devices_of
+from kubesched_lint.engine.scheduler.devices.pools.pools import devices_of
 from kubesched_lint.explaining.devices.requests import devices_in
 from kubesched_lint.explaining.devices.room import NO_MATCH, DeviceRoom, Request, short_of
 from kubesched_lint.explaining.devices.survey import Survey, surveyed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.base.text import joined, many
-from kubesched_lint.engine.model.devices import DeviceID, DeviceTaint
+from kubesched_lint.engine.model.devices.devices import DeviceID, DeviceTaint
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.devices.life import evicts_at_once
 from kubesched_lint.explaining.devices.requests import devices_in

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.model.workload import asked_to_survive
+from kubesched_lint.engine.model.workloads.workload import asked_to_survive
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.ends.bad_ends import bad_end
 from kubesched_lint.explaining.ends.hazards import told

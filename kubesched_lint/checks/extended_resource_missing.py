@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.engine.base.text import first_few, is_slip
 from kubesched_lint.engine.model.pod import profile_of
 from kubesched_lint.engine.model.resources import is_extended, is_ignored, request_path
-from kubesched_lint.engine.scenario.device_premises import class_premises
 from kubesched_lint.engine.scenario.others.room import why_closed
-from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
+from kubesched_lint.engine.scenario.premises.device_premises import class_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import akin_resources, correction, hint, nearest_resource
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at

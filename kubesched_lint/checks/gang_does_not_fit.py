@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.gangs.answers import IMPOSSIBLE, Answer
-from kubesched_lint.engine.scenario.device_premises import set_premises
 from kubesched_lint.engine.scenario.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.premises.device_premises import set_premises
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.gangs import answers_about, place_of
 from kubesched_lint.findings import Hazard, Place, Severity, proof

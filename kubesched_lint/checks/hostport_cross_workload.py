@@ -8,10 +8,10 @@ from operator import or_
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import EMPTY
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.together.joint import demands_of
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
-from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises, running_premises
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.crowding.port_crowds import crowds_of, own_nodes
 from kubesched_lint.explaining.crowding.ports import REASON, PortConflict, PortUser, taken_by_running

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import rollout_condition
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.ports import taken_by_running
 from kubesched_lint.explaining.near_misses.selected import that_match

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
-from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.ports import REASON, taken_by_running
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.model.pod import Container, Pod
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import effective_requests
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, pattern
 from kubesched_lint.sources.manifests.document import Document

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import spread_instead
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.well_known import RENAMED
 from kubesched_lint.findings import Hazard, pattern

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import spread_over

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.labels import Requirement, go_int
 from kubesched_lint.engine.model.pod import NodeSelectorTerm
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, Severity, pattern, proof
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import nearest_node
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint
 from kubesched_lint.findings import Hazard, proof

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, profile_of
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, hint, miss_of
 from kubesched_lint.explaining.near_misses.well_known import is_set_by_system

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scheduler.tolerance import first_untolerated

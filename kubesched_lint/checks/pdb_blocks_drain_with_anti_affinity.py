@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.controllers.bounds import allowed_disruptions
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.disruption import budgets_of_no_other, is_linted
 from kubesched_lint.findings import Hazard, Place, proof

@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.scenario.others.running import empty_state
 from kubesched_lint.engine.scenario.others.staying import staying
-from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import total_copies
 from kubesched_lint.findings import Hazard, Severity, proof

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.model.node import KARPENTER, NodePool
-from kubesched_lint.engine.model.workload import DO_NOT_DISRUPT, DO_NOT_EVICT, EVICTION_NOTES, SAFE_TO_EVICT
+from kubesched_lint.engine.model.nodes.node import KARPENTER, NodePool
+from kubesched_lint.engine.model.workloads.workload import DO_NOT_DISRUPT, DO_NOT_EVICT, EVICTION_NOTES, SAFE_TO_EVICT
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 from kubesched_lint.findings import Hazard, Place, pattern

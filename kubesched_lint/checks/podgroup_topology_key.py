@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.model.feature_gates import TOPOLOGY
 from kubesched_lint.engine.model.policy import KUBERNETES
 from kubesched_lint.engine.scenario.gangs import enabled_gates, gates_premise
-from kubesched_lint.engine.scenario.premises import node_premise
+from kubesched_lint.engine.scenario.premises.premises import node_premise
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, proof
 

@@ -7,10 +7,10 @@ from functools import partial
 
 from kubesched_lint.engine.base.text import ends_of
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, positions
-from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.model.nodes.node import NodePool
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import check_known
 from kubesched_lint.engine.scenario.others.room import taints_in_the_way
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.near_misses.nearest import Miss, hint, miss_of
 from kubesched_lint.explaining.near_misses.zone_pins import outside_pools

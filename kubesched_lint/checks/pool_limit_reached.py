@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.model.nodes.node import NodePool
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import LIMITED, Plan, Verdict
 from kubesched_lint.engine.scenario.scenario import Scenario

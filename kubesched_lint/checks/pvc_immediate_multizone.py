@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import first_few
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.storage import ZONAL, Claim
 from kubesched_lint.engine.scenario.scenario import Member

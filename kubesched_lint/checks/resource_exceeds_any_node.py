@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from kubesched_lint.checks._large_by_node import of_daemons, of_parts
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import DEVICE_CLASS, request_path
-from kubesched_lint.engine.scenario.device_premises import class_premises
 from kubesched_lint.engine.scenario.others.room import shortages_on, too_small
-from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises.device_premises import class_premises
+from kubesched_lint.engine.scenario.premises.premises import count_existing, node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.near_misses.too_large import (

@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.scenario.others.room import most_copies, tightest_resource
-from kubesched_lint.engine.scenario.premises import node_premises, running_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here
 from kubesched_lint.findings import Hazard, Severity, proof

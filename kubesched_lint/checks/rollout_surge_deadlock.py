@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kubesched_lint.engine.base.text import first_few, many
-from kubesched_lint.engine.model.node import ZONE, domain_word, domains_in_words
+from kubesched_lint.engine.model.nodes.node import ZONE, domain_word, domains_in_words
 from kubesched_lint.engine.model.pod import PodAffinityTerm
 from kubesched_lint.engine.placing import rollout
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.premises import HOSTS_STAY, running_premises
+from kubesched_lint.engine.scenario.premises.premises import HOSTS_STAY, running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.own_domains import are_all, near_others
 from kubesched_lint.explaining.remedies.remedy import Remedy

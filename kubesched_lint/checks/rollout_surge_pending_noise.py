@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.placing.rollout import fenceposts, repels_across_revisions
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, proof

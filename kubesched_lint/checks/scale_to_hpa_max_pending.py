@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.scenarios import with_groups
 from kubesched_lint.engine.scenario.others.room import domain_room
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.sizes.most_pods import MostPods, most_pods

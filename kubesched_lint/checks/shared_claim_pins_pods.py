@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.nodeset import NodeSet, only, positions
-from kubesched_lint.engine.model.devices import USERS_OF_A_CLAIM, DeviceClaim
+from kubesched_lint.engine.model.devices.devices import USERS_OF_A_CLAIM, DeviceClaim
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.devices.devices import knows_devices
 from kubesched_lint.engine.scenario.others.room import most_copies

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.engine.scenario.premises import nodes_in_words, none_of_nodes
+from kubesched_lint.engine.scenario.premises.premises import nodes_in_words, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import correction, nearest_key_of
 from kubesched_lint.findings import Hazard, pattern

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.cluster.nodeset import positions
-from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.placing.together.spread import counted_nodes
 from kubesched_lint.engine.scenario.others.room import most_copies

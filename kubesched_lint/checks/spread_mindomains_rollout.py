@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import domains_in_words
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import domains_in_words
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, selects_every_revision
 from kubesched_lint.engine.placing.together.spread import spread_room
-from kubesched_lint.engine.scenario.premises import node_premises
+from kubesched_lint.engine.scenario.premises.premises import node_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_by_revision, roll_without_surge

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.placing.together.spread import counted_nodes
 from kubesched_lint.engine.scenario.others.neighbours import others_selected
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import spread_room
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
 from kubesched_lint.engine.scenario.scenario import Member
-from kubesched_lint.explaining.limits import MOST_AT_ONCE
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_by_revision
-from kubesched_lint.explaining.version_labels import version_label
+from kubesched_lint.explaining.spreading.limits import MOST_AT_ONCE
+from kubesched_lint.explaining.spreading.version_labels import version_label
 from kubesched_lint.findings import Evidence, Hazard, Severity, pattern, witness
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def _rollouts(it: Member) -> Sequence[Skew]:
     """The skews after simulated rollouts: the gate of the simulation, which no set without a cluster needs."""
     if it.scenario.cluster is None:
         return ()
-    from kubesched_lint.explaining.skews import rollouts_of
+    from kubesched_lint.explaining.spreading.skews import rollouts_of
 
     return rollouts_of(it)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.model.policy import Autoscaler
 from kubesched_lint.engine.runs.skew import Skew
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.engine.scenario.scenario import Member
-from kubesched_lint.explaining.skews import ends_of_scaling
+from kubesched_lint.explaining.spreading.skews import ends_of_scaling
 from kubesched_lint.findings import Evidence, Hazard, Place, pattern, witness
 
 

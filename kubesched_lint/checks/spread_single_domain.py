@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.placing.together.spread import counted_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import is_short_of_domains

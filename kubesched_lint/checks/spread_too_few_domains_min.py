@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.node import domains_in_words
+from kubesched_lint.engine.model.nodes.node import domains_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.crowding.short_spreads import short_spreads
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_by_revision
-from kubesched_lint.explaining.version_labels import bumped_by_hand
+from kubesched_lint.explaining.spreading.version_labels import bumped_by_hand
 from kubesched_lint.findings import Hazard, pattern
 
 

@@ -7,12 +7,12 @@ from itertools import islice
 
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.former import former, template_changes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.explaining.remedies.rollouts import count_by_revision
-from kubesched_lint.explaining.version_labels import bumped_by_hand
+from kubesched_lint.explaining.spreading.version_labels import bumped_by_hand
 from kubesched_lint.findings import Hazard, pattern
 
 

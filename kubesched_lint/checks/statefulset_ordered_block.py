@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
+from kubesched_lint.engine.scenario.premises.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import out_of_reach
 from kubesched_lint.explaining.volumes.volume_conflicts import excluding_line, where_it_is, why_not_there

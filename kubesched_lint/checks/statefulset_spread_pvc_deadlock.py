@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.placement import schedule_anyway
 from kubesched_lint.explaining.remedies.remedy import Remedy

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
 from kubesched_lint.engine.model.pod import Pod, Toleration
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, pattern
 

@@ -8,7 +8,7 @@ from kubesched_lint.engine.base.text import is_slip
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.nodes.sketched import is_left_out
-from kubesched_lint.engine.scenario.premises import node_premises, none_of_nodes
+from kubesched_lint.engine.scenario.premises.premises import node_premises, none_of_nodes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import nearest_key_among
 from kubesched_lint.explaining.near_misses.well_known import WELL_KNOWN, correction_of

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
-from kubesched_lint.engine.scenario.premises import nodes_in_words
+from kubesched_lint.engine.scenario.premises.premises import nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, pattern
 

@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterator
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.model.pod import Pod, Toleration
 from kubesched_lint.engine.scenario.others.room import what_is_in_the_way
-from kubesched_lint.engine.scenario.premises import count_existing, node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises.premises import count_existing, node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.meant_taints import meant_taint
 from kubesched_lint.explaining.near_misses.selected import that_match

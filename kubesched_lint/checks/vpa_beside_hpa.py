@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.policy import ResourceMetric
-from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.model.workloads.vertical import VerticalAutoscaler
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.sizes.vertical import vertical_autoscaler_of
 from kubesched_lint.findings import Hazard, Place, Severity, pattern

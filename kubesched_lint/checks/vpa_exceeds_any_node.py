@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.model.workloads.vertical import VerticalAutoscaler
 from kubesched_lint.engine.scenario.others.room import shortages_on
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises.premises import node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at

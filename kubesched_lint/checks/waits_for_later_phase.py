@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.scenario.applying.phases import Phase, phase_of, waits
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
-from kubesched_lint.explaining.needed_objects import needed_claims, needed_classes
+from kubesched_lint.explaining.objects.needed_objects import needed_claims, needed_classes
 from kubesched_lint.findings import Hazard, Place, pattern
 
 _ANNOTATIONS: Path = ("metadata", "annotations")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.explaining.waiver import Waiver, WaiverUse
+from kubesched_lint.explaining.waivers.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Hazard, pattern
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.model.labels import Labels
 from kubesched_lint.engine.model.webhooks import Webhook
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Hazard, Place, pattern
 

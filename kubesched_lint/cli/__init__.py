@@ -52,8 +52,8 @@ def _run(program: str | None = None) -> int:
 
 def _linted(arguments: Sequence[str]) -> int | None:
     """Return the exit code of ``lint``; None if Typer has to read the arguments, for help or to say what is wrong."""
-    from kubesched_lint.cli.linting import linted
-    from kubesched_lint.cli.ordinary import Mistake, call_of_lint
+    from kubesched_lint.cli.linting.linting import linted
+    from kubesched_lint.cli.parsing.ordinary import Mistake, call_of_lint
 
     try:
         return linted(call_of_lint(arguments))

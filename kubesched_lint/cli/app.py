@@ -10,8 +10,8 @@ from typer._completion_shared import get_completion_script
 from typer.core import TyperCommand
 
 from kubesched_lint.cli import COMPLETE
-from kubesched_lint.cli.pages import ROOT
-from kubesched_lint.cli.parser import CommandGroup
+from kubesched_lint.cli.parsing.pages import ROOT
+from kubesched_lint.cli.parsing.parser import CommandGroup
 from kubesched_lint.printing import say, say_exactly
 from kubesched_lint.version import __version__
 
@@ -48,7 +48,7 @@ class Shell(StrEnum):
 
 
 class _Commands(CommandGroup):
-    """Loads the command NAME from its module in ``kubesched_lint.cli``, where it is ``app``."""
+    """Loads the command NAME from its module in ``kubesched_lint.cli.subcommands``, where it is ``app``."""
 
     _is_listing = False
 
@@ -68,7 +68,9 @@ class _Commands(CommandGroup):
             return TyperCommand(cmd_name, short_help=_COMMANDS[cmd_name])
         if cmd_name != "lint":
             gc.enable()  # see main()
-        command = typer.main.get_command(import_module(f"kubesched_lint.cli.{_MODULES.get(cmd_name, cmd_name)}").app)
+        command = typer.main.get_command(
+            import_module(f"kubesched_lint.cli.subcommands.{_MODULES.get(cmd_name, cmd_name)}").app
+        )
         command.name = cmd_name
         return command
 

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.cli.invocation import Invocation
-from kubesched_lint.cli.settings import Settings, settle
+from kubesched_lint.cli.parsing.invocation import Invocation
+from kubesched_lint.cli.settings.settings import Settings, settle
 from kubesched_lint.commands.lint.remarks import BASELINE
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import tell
 from kubesched_lint.project.baseline import KnownFinding, entries_of, number_of_entries, text_of
-from kubesched_lint.project.config_file import NAME, quoted
+from kubesched_lint.project.config.file import NAME, quoted
 from kubesched_lint.report.findings.footer import FAIL_ON
 from kubesched_lint.report.findings.formats import write_file
 

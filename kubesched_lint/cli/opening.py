@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.cli.pairs import of_targets
-from kubesched_lint.cli.settings import Settings, settled
-from kubesched_lint.cli.targets import chosen
+from kubesched_lint.cli.settings.pairs import of_targets
+from kubesched_lint.cli.settings.settings import Settings, settled
+from kubesched_lint.cli.settings.targets import chosen
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.project.config import ConfigError
+from kubesched_lint.project.config.keys import ConfigError
 from kubesched_lint.rulebook.library import UnknownRuleError
 from kubesched_lint.session.session import Session
 from kubesched_lint.session.several import OpeningError, Sessions
 
 if TYPE_CHECKING:
-    from kubesched_lint.cli.invocation import Invocation
+    from kubesched_lint.cli.parsing.invocation import Invocation
 
 
 def opened(call: Invocation, paths: Sequence[str], *, prefers_targets: bool = False) -> Sessions:

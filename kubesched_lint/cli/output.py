@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.causes import one_per_cause
+from kubesched_lint.linter.results.causes import one_per_cause
 from kubesched_lint.printing import tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.findings.context import RenderContext, cards_of
 from kubesched_lint.report.findings.formats import ReportTarget, write
 from kubesched_lint.report.findings.short_footer import short_footer
-from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.terminal.palette import terminal_width, wants_color
 from kubesched_lint.sources.manifests.document import RENDERED
 from kubesched_lint.sources.manifests.loader import source_lines
 

@@ -17,7 +17,7 @@ from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.manifests.document import Document, Move, Skipped, Text, Unread
-from kubesched_lint.sources.manifests.kustomization import value_in
+from kubesched_lint.sources.manifests.recognizing.kustomization import value_in
 from kubesched_lint.sources.manifests.yaml.fragments import Fragment
 
 _NOT_BLAMED = frozenset({"name", "kind", "apiVersion", "namespace", "image", "key", "value", "type", "metadata"})

@@ -14,8 +14,8 @@ from kubesched_lint.custom.fields import path_of
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.files import place_of
-from kubesched_lint.rulebook.card import Card, Heading, read_card, schema_faults
-from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.cards.card import Card, Heading, read_card, schema_faults
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 
 HEADINGS = ("What it makes", "How it rolls out", "Example", "What it does not know")
 EVENTS = ("deploy", "rollout", "hpa-max", "scale-down", "node-loss", "zone-loss", "drain")

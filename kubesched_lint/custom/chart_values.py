@@ -13,7 +13,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.sources.charts.parameters import values_set
 from kubesched_lint.sources.manifests.document import Document, Move
-from kubesched_lint.sources.manifests.kustomization import merged, value_in
+from kubesched_lint.sources.manifests.recognizing.kustomization import merged, value_in
 
 _INLINE: Path = ("spec", "values")
 _OF_RELEASE = re.compile(r"\{\{-?\s*\.Release\.(?P<field>Name|Namespace)\s*-?\}\}")

@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.decode.policy import decode_budget
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import IN_OWN_ORDER, Custom, Strategy, Workload
+from kubesched_lint.engine.model.workloads.workload import IN_OWN_ORDER, Custom, Strategy, Workload
 from kubesched_lint.sources.manifests.document import Document, Move, Text
 
 _API = {

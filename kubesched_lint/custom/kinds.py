@@ -13,7 +13,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 
 if TYPE_CHECKING:
     from kubesched_lint.custom.card import CustomKind
-    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.cards.frontmatter import CardError
     from kubesched_lint.sources.charts.rendering import Charts
 
 

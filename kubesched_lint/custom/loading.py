@@ -8,7 +8,7 @@ from pathlib import Path as File
 
 from kubesched_lint.custom.card import CustomKind, card_files, usable
 from kubesched_lint.custom.kinds import Kinds
-from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.packages import rulebook_packages
 
 

@@ -20,16 +20,16 @@ from kubesched_lint.custom.kinds import is_named_by_releases, is_release
 from kubesched_lint.custom.others import Others
 from kubesched_lint.engine.model.decode.fields import DecodeError
 from kubesched_lint.engine.model.decode.objects import decode_object, is_read
-from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.model.workloads.workload import Custom, Workload
 from kubesched_lint.engine.scenario.settings.not_read import Release
 from kubesched_lint.findings import InputError
 from kubesched_lint.sources.charts.lock import Pinned, are_versions, is_digest, is_one_version, pinned
 from kubesched_lint.sources.charts.rendering import Asked, ChartFile, given_values
 from kubesched_lint.sources.delivery.flux_objects import listed, patches_of
-from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Document, Move, Text, Unread
 from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.loader import documents_of
+from kubesched_lint.sources.manifests.rendered.charts import Made
 
 _LATEST = "*"
 """The API server's default for the version of a HelmRelease's chart."""

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from kubesched_lint.engine.answers.cells import EventOutcome, outcome, outcomes
 from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.bounds.bounds import frame
+from kubesched_lint.engine.events.answers.cells import EventOutcome, outcome, outcomes
 from kubesched_lint.engine.events.limits import MOST_STATES
 from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.node_events import cordon, drain, lose
@@ -20,7 +20,7 @@ from kubesched_lint.engine.events.search.trace import replays, trace
 from kubesched_lint.engine.model.decode.nodes import decode_node
 from kubesched_lint.engine.model.decode.objects import decode_object, gather
 from kubesched_lint.engine.model.decode.workloads import decode_workload
-from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.model.workloads.workload import KINDS
 
 Case = Mapping[str, Any]
 

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.apiserver.validate import validate
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
@@ -20,6 +19,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.collecting.collect import Collector
 from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.scenarios import without_transient

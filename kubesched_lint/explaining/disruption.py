@@ -10,11 +10,11 @@ from itertools import islice
 from msgspec import Struct
 
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.cluster.postings import Posted, post_in, posted_in
+from kubesched_lint.engine.cluster.selecting.postings import Posted, post_in, posted_in
 from kubesched_lint.engine.controllers.bounds import allowed_disruptions, covers, owner_kind
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.policy import WITHOUT_SCALE, DisruptionBudget
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import labels_when_created
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.findings import Evidence, proof

@@ -22,14 +22,14 @@ from kubesched_lint.engine.cluster.pods.pod_scheduled import LEFT_OUT, said
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod, knows_scheduler
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.limits import MOST_PODS_PENDING
 from kubesched_lint.engine.scenario.devices.devices import allocator_for, needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 
 AGREES, OLDER, DIFFERS, UNTESTED = "agrees", "older", "differs", "untested"
 _LAG = timedelta(minutes=6)

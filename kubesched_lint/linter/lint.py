@@ -16,19 +16,20 @@ from kubesched_lint.engine.base.releases import minor_of
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.scenarios import WhatIf, surviving, without_suspended, without_transient
-from kubesched_lint.engine.scenario.premises import may_be_released, unless_defined
+from kubesched_lint.engine.scenario.premises.premises import may_be_released, unless_defined
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
-from kubesched_lint.explaining.refused import RefusedObjects, refused_objects
+from kubesched_lint.explaining.objects.refused import RefusedObjects, refused_objects
 from kubesched_lint.findings import Hazard, InputError, Report, Severity, Skip, Summary
-from kubesched_lint.linter.alternatives import Alternatives
-from kubesched_lint.linter.applies import WorkloadsByFeature, is_cut_short, is_left_out, lacking, rests_on_nodes
-from kubesched_lint.linter.duplicate_definitions import note_on
+from kubesched_lint.linter.environments.alternatives import Alternatives
+from kubesched_lint.linter.environments.duplicate_definitions import note_on
+from kubesched_lint.linter.environments.variants import Variants
 from kubesched_lint.linter.limits import LEAST_STEPS
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
-from kubesched_lint.linter.rule_results import (
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, about_nodes, no_longer_served, ref_of, with_rule
+from kubesched_lint.linter.results.applies import WorkloadsByFeature, is_cut_short, is_left_out, lacking, rests_on_nodes
+from kubesched_lint.linter.results.rule_results import (
     RuleResult,
     assuming,
     finding_of,
@@ -43,13 +44,12 @@ from kubesched_lint.linter.rule_results import (
     without_refused,
     without_wrong_types,
 )
-from kubesched_lint.linter.variants import Variants
-from kubesched_lint.linter.yielding import explained, not_ignored, without_yielding
+from kubesched_lint.linter.results.yielding import explained, not_ignored, without_yielding
 from kubesched_lint.rulebook.library import Rule
 from kubesched_lint.sources.manifests.document import ChangedFileError, Document
 
 if TYPE_CHECKING:
-    from kubesched_lint.linter.what_if import ManifestVariant
+    from kubesched_lint.linter.premises.what_if import ManifestVariant
 
 _NOT_CHECKED = "not checked: the pools could add more nodes for this set than the limit"
 
@@ -96,7 +96,7 @@ def _concluded(
     judged, unfilled = without_open_text(tuple(run.current(told)))
     run.skipped.update(dict.fromkeys(unfilled))
     if is_refuting and cluster is not None and any(j.finding.severity is Severity.ERROR for j in judged):
-        from kubesched_lint.linter.proofs import established
+        from kubesched_lint.linter.premises.proofs import established
 
         judged = tuple(established(judged, lambda rule_result: run.scenario_of(rule_result, scenario)))
     report = Report(
@@ -140,7 +140,7 @@ def _lack_notes(scenario: Scenario) -> Iterator[str]:
 def _pool_notes(scenario: Scenario) -> Iterator[str]:
     """Notes about the node pools and the nodes that they would add."""
     if scenario.pools and scenario.cluster is not None:
-        from kubesched_lint.explaining.pool_notes import pool_notes
+        from kubesched_lint.explaining.nodes.pool_notes import pool_notes
 
         yield from pool_notes(scenario)
 
@@ -208,7 +208,7 @@ class Run:
 
     def today(self, rules: Iterable[Rule], scenario: Scenario, cluster: Cluster) -> None:
         """Run the rules on today's cluster: findings that need its cordons and transient taints are warnings."""
-        from kubesched_lint.linter.what_if import passed
+        from kubesched_lint.linter.premises.what_if import passed
 
         self._transient = (passed(cluster.transient_premise, {identity_of(j) for j in self.judged}),)
         for rule in rules:
@@ -216,7 +216,7 @@ class Run:
                 self._run_rule(rule, scenario)
 
     def _tested(self, rule: Rule, scenario: Scenario, of_set: ManifestVariant | None) -> Iterator[RuleResult]:
-        """The findings of one rule, each adjusted to whether it holds in other scenarios; see ``linter.what_if``."""
+        """The findings of one rule, each adjusted to whether it holds in other scenarios (``premises.what_if``)."""
         rows = self._transient
         tested: Iterable[RuleResult]
         if of_set is None:
@@ -264,7 +264,7 @@ class Run:
             or any(workload.suspended for workload in inventory.workloads)
         ):
             return None
-        from kubesched_lint.linter.what_if import ManifestVariant
+        from kubesched_lint.linter.premises.what_if import ManifestVariant
 
         return ManifestVariant(inventory, self.refused)
 
@@ -278,7 +278,7 @@ class Run:
         """The sets that somebody may apply: all manifests, unless some are alternatives."""
         if self.of_all is None or len(self.variants.all) == 1:
             return (self.of_all,)
-        from kubesched_lint.linter.what_if import ManifestVariant
+        from kubesched_lint.linter.premises.what_if import ManifestVariant
 
         everything = self.manifests.inventory
         return [ManifestVariant(v.manifests, self.refused, v.judged, v.unsure, everything) for v in self.variants.all]
@@ -421,13 +421,13 @@ class Run:
             severity = Severity.ERROR
         judged = RuleResult(rule, workload, hazard, finding_of(rule, hazard, severity, workload), wanted is not None)
         if scenario.objects.schedulers:
-            from kubesched_lint.linter.configured import with_configuration
+            from kubesched_lint.linter.results.configured import with_configuration
 
             judged = with_configuration(judged, scenario)
         if rule.about == "verdict":  # the table of verdicts has asked other scenarios
             return if_fixed(judged, scenario)
         if severity is not Severity.ERROR:
             return judged
-        from kubesched_lint.linter.what_if import OF_ERRORS
+        from kubesched_lint.linter.premises.what_if import OF_ERRORS
 
         return surviving(judged, scenario, OF_ERRORS, self._again) or judged

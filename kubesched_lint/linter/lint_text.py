@@ -11,8 +11,8 @@ from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
+from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from

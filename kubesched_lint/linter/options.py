@@ -72,7 +72,7 @@ class Options(Struct, frozen=True):
     """The paths are entry points of a GitOps controller: what it applies from there is judged."""
 
     environments: tuple[str, ...] = ()
-    """Names of the environments to judge; empty: all of them, see ``linter.environments``."""
+    """Names of the environments to judge; empty: all of them, see ``linter.environments.environments``."""
 
     survive: tuple[str, ...] = ()
     """Events of ``SURVIVED``: a proof that a workload does not survive one is an error."""

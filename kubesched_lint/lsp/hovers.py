@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from kubesched_lint.printing import visible_lines
-from kubesched_lint.report.words import utf8
-from kubesched_lint.rulebook.card import as_markdown
-from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.report.wording.words import utf8
+from kubesched_lint.rulebook.cards.card import as_markdown
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 _LOADS = re.compile(r"(?<=!)(?=\[)|(?<=<)(?=[a-zA-Z/!?])")

@@ -10,19 +10,19 @@ from functools import lru_cache
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, NONE, REFUSED, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import Location
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.events.answers.cells import BAD, NONE, REFUSED, Cell
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Fix, InputError, Report
-from kubesched_lint.linter.causes import one_per_cause
+from kubesched_lint.linter.results.causes import one_per_cause
 from kubesched_lint.report.findings.context import cards_of
 from kubesched_lint.report.findings.explanation import as_text as explanation_text
 from kubesched_lint.report.findings.footer import open_findings
 from kubesched_lint.report.simulation.report import as_text as matrix_text
-from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import annotated
+from kubesched_lint.report.wording.verdict_words import event_title
+from kubesched_lint.report.wording.words import annotated
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.session.asking import explained, matrix, mended, workloads_in
 from kubesched_lint.session.files import shifts

@@ -17,7 +17,7 @@ from kubesched_lint.lsp.positions import Positions
 from kubesched_lint.lsp.project import Opener, Project
 from kubesched_lint.lsp.translating import Translator
 from kubesched_lint.report.findings.footer import cut_short
-from kubesched_lint.report.words import annotated
+from kubesched_lint.report.wording.words import annotated
 from kubesched_lint.session.session import tidy
 from kubesched_lint.sources.manifests.loader import source_lines
 from kubesched_lint.sources.manifests.yaml.split import text_of

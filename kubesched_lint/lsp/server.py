@@ -21,7 +21,7 @@ from kubesched_lint.lsp.protocol import Protocol, strict_converter
 from kubesched_lint.lsp.request_handler import Buffer, RequestHandler
 from kubesched_lint.lsp.uris import file_of, folder_of
 from kubesched_lint.lsp.worker import OutdatedError, Worker
-from kubesched_lint.report.words import utf8
+from kubesched_lint.report.wording.words import utf8
 from kubesched_lint.session.several import CONFIGURATIONS
 from kubesched_lint.sources.manifests.limits import LARGEST
 from kubesched_lint.version import __version__

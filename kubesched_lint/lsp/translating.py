@@ -8,12 +8,12 @@ from lsprotocol import types
 
 from kubesched_lint.engine.base.places import Location, Span
 from kubesched_lint.findings import Finding, Fix, InputError, Severity
-from kubesched_lint.linter.causes import members
 from kubesched_lint.linter.limits import MOST_RELATED
+from kubesched_lint.linter.results.causes import members
 from kubesched_lint.lsp.positions import Positions
 from kubesched_lint.printing import visible
 from kubesched_lint.report.findings.context import CardView
-from kubesched_lint.report.words import annotated, explanation, subject, utf8
+from kubesched_lint.report.wording.words import annotated, explanation, subject, utf8
 
 NAME = "kubesched-lint"
 _SEVERITIES = {

@@ -18,12 +18,12 @@ from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.engine.base.partly_compared import PartlyCompared
 from kubesched_lint.engine.base.places import ObjectRef, Path
 from kubesched_lint.engine.base.text import first_few, plural
-from kubesched_lint.explaining.exceptions import is_day
+from kubesched_lint.explaining.waivers.exceptions import is_day
 from kubesched_lint.files import content
 from kubesched_lint.findings import Finding, Report, Severity, Suppression, errors_behind
 from kubesched_lint.limits import LARGEST_OUTPUT
-from kubesched_lint.linter.causes import grouped
 from kubesched_lint.linter.options import BaselineError
+from kubesched_lint.linter.results.causes import grouped
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 
 VERSION = 1

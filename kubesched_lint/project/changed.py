@@ -14,9 +14,9 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import ChangedError
-from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, ref_of
+from kubesched_lint.linter.results.causes import number_of
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import HEAD, CommitError, how_to_complete, tree_of, where_left
 from kubesched_lint.project.finding_changes import finding_changes

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.causes import grouped, members, one_per_cause
+from kubesched_lint.linter.results.causes import grouped, members, one_per_cause
 from kubesched_lint.project.baseline import entry_of
 
 Key = tuple[str, ObjectRef, str]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, cast
 from kubesched_lint.engine.base.limits import LONGEST_VALUE
 from kubesched_lint.engine.base.text import first_few, in_which, one_line, plural
 from kubesched_lint.findings import Report, Severity
-from kubesched_lint.project.config import BY_NAME, DECLARED, OWN_RULES, Config, Given, Target
-from kubesched_lint.project.rule_settings import shown
+from kubesched_lint.project.config.keys import BY_NAME, DECLARED, OWN_RULES, Config, Given, Target
+from kubesched_lint.project.config.rule_settings import shown
 
 if TYPE_CHECKING:
     from kubesched_lint.project.changed import Changes

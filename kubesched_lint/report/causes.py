@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.findings import Finding
-from kubesched_lint.linter.causes import members, nameless, numberless
+from kubesched_lint.linter.results.causes import members, nameless, numberless
 from kubesched_lint.project.owners import is_namespace
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.words import overlays
+from kubesched_lint.report.wording.words import overlays
 
 _WORTH_GROUPING = 3
 """Minimum number of findings in a group; two are quicker to read in full."""

@@ -8,8 +8,8 @@ from kubesched_lint.commands.fit.run import Counts, Fit, OnPools
 from kubesched_lint.engine.base.text import joined, plural
 from kubesched_lint.engine.placing.growth.plan import listed
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.cells import wrapped
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.terminal.cells import wrapped
+from kubesched_lint.report.wording.words import esc
 
 VERSION = 1
 """The version of the format; new keys alone do not change it."""

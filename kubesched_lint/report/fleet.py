@@ -11,16 +11,16 @@ from kubesched_lint.commands.fleet.judge import PairOutcome
 from kubesched_lint.commands.fleet.run import FleetRun
 from kubesched_lint.engine.base.text import in_which, many
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.causes import members, one_per_cause
+from kubesched_lint.linter.results.causes import members, one_per_cause
 from kubesched_lint.printing import json_text, visible, visible_lines
 from kubesched_lint.report.causes import by_place
-from kubesched_lint.report.cells import width
 from kubesched_lint.report.findings.as_json import render as as_json
 from kubesched_lint.report.findings.as_text import footer_lines
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import counts, exit_code, footer, open_findings
 from kubesched_lint.report.findings.frame import place
-from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.terminal.cells import width
+from kubesched_lint.report.terminal.palette import Palette
 
 FORMATS = ("text", "json")
 _NARROW = 110

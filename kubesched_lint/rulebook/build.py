@@ -17,7 +17,7 @@ from typing import cast
 from msgspec import NODEFAULT
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.cards.card import Card, to_rule
 from kubesched_lint.rulebook.loading import card_files, usable_cards
 from kubesched_lint.rulebook.rule import FAMILIES, Rule, cards_folder, checks_folder, module_name
 from kubesched_lint.rulebook.settings_schema import Params, schema_text, with_rules

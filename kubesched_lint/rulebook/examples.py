@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Location
 from kubesched_lint.findings import Finding, Report
-from kubesched_lint.rulebook.card import Card, Fence
-from kubesched_lint.rulebook.frontmatter import CardError, scalar
+from kubesched_lint.rulebook.cards.card import Card, Fence
+from kubesched_lint.rulebook.cards.frontmatter import CardError, scalar
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.loading import usable
 from kubesched_lint.rulebook.rule import Rule

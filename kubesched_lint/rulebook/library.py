@@ -15,8 +15,8 @@ from kubesched_lint.rulebook.rule import Rule, cards_folder, checks_folder, modu
 if TYPE_CHECKING:
     from pathlib import Path as File
 
-    from kubesched_lint.rulebook.card import Card
-    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.cards.card import Card
+    from kubesched_lint.rulebook.cards.frontmatter import CardError
 
 __all__ = [
     "PROFILES",
@@ -120,7 +120,7 @@ class Rulebook(Struct, frozen=True, dict=True):
 
     def card(self, slug: str) -> Card:
         """The card of a rule, read from its file. Raises UnknownRuleError, CardError or OSError."""
-        from kubesched_lint.rulebook.card import read_card
+        from kubesched_lint.rulebook.cards.card import read_card
 
         rule = self.get(slug)
         return read_card(self.folders.get(rule.slug, cards_folder()) / f"{rule.slug}.md")

@@ -8,9 +8,9 @@ from pathlib import Path as File
 
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.files import place_of
-from kubesched_lint.rulebook.card import Card, faults, read_card, to_rule
+from kubesched_lint.rulebook.cards.card import Card, faults, read_card, to_rule
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.cel.cards import expression_rule
-from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook, cards_folder
 from kubesched_lint.rulebook.packages import Package, rulebook_packages
 from kubesched_lint.rulebook.rule import FAMILIES, Check, Mend, Rule, module_name

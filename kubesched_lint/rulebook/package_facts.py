@@ -10,8 +10,8 @@ from functools import wraps
 from importlib import import_module
 from typing import Any
 
-from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.premises import SET_PREMISES
+from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.engine.scenario.premises.premises import SET_PREMISES
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 
 _OF_A_MEMBER = frozenset(
@@ -23,10 +23,10 @@ _WITH_A_MEMBER = {
     "may_be_preempted": "engine.scenario.others.staying:may_be_preempted",
     "most_free": "engine.scenario.others.room:most_free",
     "node_miss": "explaining.near_misses.nearest:miss_of",
-    "node_premises": "engine.scenario.premises:node_premises",
+    "node_premises": "engine.scenario.premises.premises:node_premises",
     "preempts": "engine.scenario.others.staying:preempts",
     "room": "engine.scenario.others.room:domain_room",
-    "running_premises": "engine.scenario.premises:running_premises",
+    "running_premises": "engine.scenario.premises.premises:running_premises",
     "shortage": "engine.scenario.others.room:shortage_on",
     "staying": "engine.scenario.others.staying:staying",
     "taints_in_the_way": "engine.scenario.others.room:taints_in_the_way",
@@ -38,7 +38,7 @@ _WITH_THE_SCENARIO = {
     "nearest_node": "explaining.near_misses.nearest:nearest_node",
     "nearest_priority_class": "explaining.near_misses.nearest:nearest_priority_class",
     "nodes_carry": "explaining.near_misses.nearest:nodes_carry",
-    "refusals": "explaining.refused:refusals_of",
+    "refusals": "explaining.objects.refused:refusals_of",
     "running_match": "engine.scenario.others.running:running_match",
 }
 _OF_THE_SCENARIO = {
@@ -52,10 +52,10 @@ _OF_THE_SCENARIO = {
     "growth": "engine.placing.growth.growth:growth_plan",
     "host_port_users": "explaining.crowding.ports:host_port_users",
     "lasting": "engine.scenario.others.running:lasting_pods",
-    "node_premise": "engine.scenario.premises:node_premise",
+    "node_premise": "engine.scenario.premises.premises:node_premise",
     "others": "engine.scenario.others.running:pods_of_others",
     "place_names": "engine.scenario.storage.volume_places:place_names",
-    "proves_absence": "engine.scenario.premises:proves_absence",
+    "proves_absence": "engine.scenario.premises.premises:proves_absence",
     "running": "engine.scenario.others.running:all_running_pods",
     "setting": "engine.placing.from_scenario:simulated_set_of",
     "state": "engine.scenario.others.running:lasting_state",

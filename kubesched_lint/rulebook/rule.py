@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.model.resources import may_be_devices
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Severity
 from kubesched_lint.rulebook.wording import WordingError

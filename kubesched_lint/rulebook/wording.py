@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from functools import lru_cache
 
 from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many, plural
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 
 _PIECE = (
     r"\{\{|\}\}|\{\}|"

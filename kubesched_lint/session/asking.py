@@ -15,7 +15,7 @@ from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import Location
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.findings import Finding, Fix
 from kubesched_lint.session.session import Session
 from kubesched_lint.sources.manifests.document import RENDERED, location_of

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.apiserver.refusals import Refusals
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, decoded, manifest_set, refused_of
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, decoded, manifest_set, refused_of
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import Entry
 

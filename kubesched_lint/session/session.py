@@ -25,8 +25,8 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, ref_of
-from kubesched_lint.linter.rule_results import numbered
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, ref_of
+from kubesched_lint.linter.results.rule_results import numbered
 from kubesched_lint.project.baseline import KnownFinding, held_against, read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.rulebook.library import Rule, Rulebook

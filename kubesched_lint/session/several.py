@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
-from kubesched_lint.project.config import ConfigError
-from kubesched_lint.project.config_file import NAME, SHARED
+from kubesched_lint.project.config.file import NAME, SHARED
+from kubesched_lint.project.config.keys import ConfigError
 from kubesched_lint.session.session import Answer, Session
 
 CONFIGURATIONS = (NAME, SHARED)

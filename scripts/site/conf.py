@@ -20,7 +20,7 @@ from reference import filled  # noqa: E402
 
 from kubesched_lint.commands.workloads.explained import explained  # noqa: E402
 from kubesched_lint.custom.kinds import SHIPPED  # noqa: E402
-from kubesched_lint.rulebook.card import as_markdown, read_card  # noqa: E402
+from kubesched_lint.rulebook.cards.card import as_markdown, read_card  # noqa: E402
 from kubesched_lint.rulebook.library import Rulebook  # noqa: E402
 from kubesched_lint.version import __version__  # noqa: E402
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 import kubesched_lint  # noqa: E402
-from kubesched_lint.project.config_schema import schema  # noqa: E402
+from kubesched_lint.project.config.schema import schema  # noqa: E402
 from kubesched_lint.rulebook.library import Rulebook  # noqa: E402
 
 _WIDTH = 100

@@ -12,8 +12,8 @@ import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.answers.cells import Cell
-from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.events.answers.cells import Cell
+from kubesched_lint.engine.model.workloads.workload import KINDS
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.linter.options import Options
 from kubesched_lint.sources.clusters.read import read_cluster

@@ -25,10 +25,10 @@ from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.apiserver.validate import validate
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.explaining.refused import refused_objects
+from kubesched_lint.explaining.objects.refused import refused_objects
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.report.findings import explanation
 from kubesched_lint.report.html import matrix
 from kubesched_lint.report.plan import as_markdown as plan_markdown

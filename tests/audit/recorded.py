@@ -16,7 +16,7 @@ from typing import NamedTuple
 from kubesched_lint.commands.audit.losses import Losses
 from kubesched_lint.commands.audit.running_cluster import RunningCluster
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 from tests.drain.recorded import Moment, cases, cluster_of, moments
 
 

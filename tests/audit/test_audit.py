@@ -50,7 +50,7 @@ from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.findings import Severity
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 from kubesched_lint.report.audit.as_json import as_json
 from kubesched_lint.report.audit.as_text import as_text
 from kubesched_lint.report.audit.pages import as_html, as_markdown

@@ -20,7 +20,7 @@ from kubesched_lint.engine.scheduler.binding import bind
 from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 
 HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 APPS = ("red", "green", "blue", "grey")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.engine.model.decode.objects import decode_object
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError, UndecidedError
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors, has_cel
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors, has_cel
 from kubesched_lint.engine.scheduler.replay import replay
 from kubesched_lint.sources.capture import capture, connect
 from kubesched_lint.sources.capture.resources import RESOURCES

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.limits import LARGEST_OUTPUT
 from kubesched_lint.sources.charts.folder import archive, keep
-from kubesched_lint.sources.manifests.chart_archive import ArchiveError, chart_in
+from kubesched_lint.sources.manifests.chart_folders.chart_archive import ArchiveError, chart_in
 from kubesched_lint.sources.manifests.limits import MOST_FILES
 from tests.charts.packing import SCHEMA, WEB, packed
 

@@ -12,7 +12,7 @@ import pytest
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.inflating import charts_of_kustomizations
 from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of

@@ -15,7 +15,7 @@ import yaml
 from kubesched_lint.commands.lint.run import entries_of, read_manifests
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts

@@ -18,7 +18,7 @@ import yaml
 
 from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.charts import rendering
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, text_of

@@ -16,10 +16,10 @@ from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import seen
-from kubesched_lint.engine.answers.cells import NONE, REFUSED
-from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.events.answers.cells import NONE, REFUSED
+from kubesched_lint.engine.model.workloads.workload import KINDS
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.causes import members
+from kubesched_lint.linter.results.causes import members
 from tests.plan.changed_worlds import OPTIONS, cluster_of, read, rulebook
 from tests.plan.test_plan_equals_lint_and_simulate import changed_manifests
 from tests.share import every

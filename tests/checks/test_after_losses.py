@@ -10,15 +10,15 @@ from hypothesis import assume
 from msgspec.structs import replace
 
 from kubesched_lint import load_cluster
-from kubesched_lint.engine.answers.cells import outcome
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import outcome
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.together.after_losses import short_after_losses
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.simulation.report import as_json, as_text
 from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st

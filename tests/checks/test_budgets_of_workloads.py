@@ -15,7 +15,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.model.workloads.workload import Custom, Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining import disruption
 from kubesched_lint.explaining.disruption import (

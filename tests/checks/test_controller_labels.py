@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from kubesched_lint import lint
-from kubesched_lint.engine.answers.cells import FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import FINE, UNKNOWN
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import HOSTNAME, ZONE, Value, cell, report_of, sketch
 from tests.events.simulated import workload as simulated

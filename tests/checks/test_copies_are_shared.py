@@ -8,7 +8,7 @@ from kubesched_lint import load_cluster
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import HostPort, Pod, PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.room import most_copies, most_copies_by_domain
 from kubesched_lint.engine.scenario.others.running import lasting_pods, lasting_state
 from kubesched_lint.engine.scenario.scenario import Scenario

@@ -26,10 +26,10 @@ from kubesched_lint.engine.placing.together.problem import Problem
 from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.framework import diagnose
-from kubesched_lint.engine.scheduler.preemption import victims_on
+from kubesched_lint.engine.scheduler.preemption.preemption import victims_on
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

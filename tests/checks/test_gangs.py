@@ -22,7 +22,7 @@ from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
 from kubesched_lint.engine.scenario.scenario import Premises, Scenario
 from kubesched_lint.engine.scheduler.framework import filter_node
 from kubesched_lint.explaining.crowding.half_placed import half_placed
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.plain_gangs import seen_counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.explaining.near_misses.nearest import nearest_key
 
 NODES = [

@@ -13,7 +13,7 @@ from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.trial import at_rest, trials_of
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.crowding.half_placed import half_placed
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import ZONE, Value, asking, other, sketch, workload

@@ -12,7 +12,7 @@ import pytest
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.model.pod import HostPort, Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.explaining.crowding.ports import PortUser, crowds
 
 

@@ -17,7 +17,7 @@ from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -12,7 +12,7 @@ from kubesched_lint.engine.placing.trial import trials_of
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.explaining.crowding.waiting import races, waiting_everywhere
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import FIXTURES, HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
 

@@ -8,11 +8,11 @@ import pytest
 
 from kubesched_lint import lint
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import asking, other, sketch, workload
 from tests.events.test_guests import guest

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import kubesched_lint
-from kubesched_lint.explaining import skews as simulated_skews
+from kubesched_lint.explaining.spreading import skews as simulated_skews
 from kubesched_lint.findings import Finding
 from tests.hostile.shapes.parts import nodes, stream, workload
 

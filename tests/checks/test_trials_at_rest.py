@@ -7,7 +7,7 @@ import yaml
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.trial import trials_of
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import asking, other, snapshot, workload
 

@@ -17,8 +17,8 @@ from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.trial import Tried, trials_of, tried
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.framework import Diagnosis
-from kubesched_lint.engine.scheduler.preemption import Preemption, preempt
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.engine.scheduler.preemption.preemption import Preemption, preempt
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import HOSTNAME, ZONE, Value, apart, asking, other, sketch, workload
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from tests.events.simulated import asking, other, sketch, workload
 
 WEB, DB = workload("Deployment", "web", 4, asking("900m")), workload("Deployment", "db", 8, asking("900m"))

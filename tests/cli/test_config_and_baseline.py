@@ -126,7 +126,7 @@ def test_no_toml_is_parsed_where_no_configuration_lies(shop: Path) -> None:
         "from kubesched_lint.cli.app import app\n"
         "try: app()\n"
         "except SystemExit: pass\n"
-        "print(sorted({'tomllib', 'kubesched_lint.project.config_reading'} & sys.modules.keys()))"
+        "print(sorted({'tomllib', 'kubesched_lint.project.config.reading'} & sys.modules.keys()))"
     )
     environment = {"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([sys.executable, "-c", code], cwd=shop, capture_output=True, text=True, env=environment)

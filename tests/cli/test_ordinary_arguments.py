@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer._click.exceptions import ClickException
 
-from kubesched_lint.cli import _lint_options
-from kubesched_lint.cli.lint import app
-from kubesched_lint.cli.ordinary import Mistake, call_of_lint
+from kubesched_lint.cli.parsing import _lint_options
+from kubesched_lint.cli.parsing.ordinary import Mistake, call_of_lint
+from kubesched_lint.cli.subcommands.lint import app
 from scripts import lint_options
 
 _COMMAND = typer.main.get_command(app)

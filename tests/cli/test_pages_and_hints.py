@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cli.pages import USUAL
+from kubesched_lint.cli.parsing.pages import USUAL
 from kubesched_lint.engine.base.text import did_you_mean, meant
 from tests.program import called as started
 

@@ -27,8 +27,8 @@ from kubesched_lint.commands.lint.merging import merged
 from kubesched_lint.commands.lint.run import Request, Shared
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Report, Severity, Summary, pattern
-from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.options import BaselineError, Options
+from kubesched_lint.linter.results.causes import one_per_cause
 from kubesched_lint.report.findings import as_github, as_json, as_junit, as_markdown, as_text
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import exit_code, summary_of

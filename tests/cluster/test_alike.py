@@ -7,9 +7,9 @@ from kubesched_lint.engine.events.start import others
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import BoundPod, Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 NODES = tuple(Node(name, {"on": name}, allocatable={"cpu": 1000, "pods": 10}) for name in "abc")
 LOW = Pod("shop", {"app": "low"}, requests={"cpu": 1000})

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.engine.model.pod import NodeSelectorTerm
 from kubesched_lint.engine.scheduler.tolerance import CORDON
 

@@ -15,10 +15,10 @@ from hypothesis import settings
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from kubesched_lint.cli.init import app
+from kubesched_lint.cli.subcommands.init import app
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from tests import drawn as st
@@ -206,7 +206,7 @@ def terminal(tmp_path: Path) -> Any:
         controller, stdin = pty.openpty()
         try:
             return subprocess.run(
-                [sys.executable, "-c", "from kubesched_lint.cli.init import app; app()"],
+                [sys.executable, "-c", "from kubesched_lint.cli.subcommands.init import app; app()"],
                 stdin=stdin,
                 capture_output=True,
                 text=True,
@@ -296,7 +296,7 @@ def test_a_person_may_leave_the_question(tmp_path: Path) -> None:
     assert "This is a bug" not in seen
 
 
-ALONE = ("-c", "from kubesched_lint.cli.init import app; app()")
+ALONE = ("-c", "from kubesched_lint.cli.subcommands.init import app; app()")
 
 
 def _at_a_terminal(

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.model.devices import ResourceSlice
+from kubesched_lint.engine.model.devices.devices import ResourceSlice
 from kubesched_lint.engine.scheduler.devices.failures import UndecidedError
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 

@@ -11,7 +11,7 @@ import pytest
 
 from kubesched_lint.engine.cluster.collecting.collect import Collector
 from kubesched_lint.engine.cluster.collecting.node_json import NodeJsonDecoder
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 NODES = [

@@ -15,7 +15,7 @@ from kubesched_lint.engine.cluster.pods.template import difference
 from kubesched_lint.engine.cluster.revisions import live_replicas, running_pods_of, starting_replicas, template_changed
 from kubesched_lint.engine.model.decode.policy import decode_autoscaler
 from kubesched_lint.engine.model.decode.workloads import decode_workload
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"

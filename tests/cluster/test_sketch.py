@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Taint
 from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.engine.model.devices import Device, ResourceSlice
+from kubesched_lint.engine.model.devices.devices import Device, ResourceSlice
 from kubesched_lint.sources.clusters.read import cluster_from
 
 HEAD = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\n"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.sketches.talos import talos_sketch
 from tests.program import called

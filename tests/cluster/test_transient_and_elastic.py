@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
 from kubesched_lint.engine.cluster.nodes.transient import is_transient_taint
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.sources.clusters.read import cluster_from
 
 

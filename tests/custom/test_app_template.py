@@ -18,7 +18,7 @@ from kubesched_lint.custom.chart_values import Values
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.document import Document, Text
 from kubesched_lint.sources.manifests.inputs import InputFile

@@ -12,9 +12,9 @@ from kubesched_lint import lint, load_cluster, simulate
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.engine.base.places import Path as Path_
 from kubesched_lint.engine.controllers.deployment import ReplicaSetSize, sync
-from kubesched_lint.engine.model.workload import Strategy
+from kubesched_lint.engine.model.workloads.workload import Strategy
 from kubesched_lint.explaining.remedies.remedy import Remedy, written
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.changes import ChangeError, Put
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import documents

@@ -7,8 +7,8 @@ import pytest
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.engine.controllers.bounds import covers
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import documents
 

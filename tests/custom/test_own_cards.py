@@ -19,9 +19,9 @@ from kubesched_lint.commands.workloads.trial import examples, failures
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.custom.own import kinds_with
-from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.program import called
 

@@ -11,7 +11,7 @@ import pytest
 
 from kubesched_lint import lint, load_cluster
 from kubesched_lint.custom.kinds import SHIPPED
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 
 NODE = {

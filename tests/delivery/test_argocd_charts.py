@@ -13,7 +13,7 @@ import yaml
 
 from kubesched_lint.commands.lint.run import entries_of
 from kubesched_lint.custom.kinds import Kinds
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.charts.folder import keep
 from kubesched_lint.sources.charts.lock import Locked, Pinned, text_of
 from kubesched_lint.sources.charts.rendering import Charts

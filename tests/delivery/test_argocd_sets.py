@@ -15,7 +15,7 @@ from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.custom.kinds import Kinds
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import EVERYTHING, Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.sources.delivery import argocd
 from kubesched_lint.sources.delivery.argocd_objects import matches
 from kubesched_lint.sources.delivery.argocd_sources import Held, held_in

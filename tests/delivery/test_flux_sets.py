@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.linter.options import EVERYTHING, Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.sources.delivery.entries import folders_like, names_of, repository_of
 from tests.program import called
 

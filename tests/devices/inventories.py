@@ -8,8 +8,8 @@ from typing import Any
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.model.decode.devices import decode_device_claim, decode_resource_slice
-from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClass, ResourceSlice
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.devices.devices import DeviceClaim, DeviceClass, ResourceSlice
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices.attempt import Attempt
 

@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations, product
 
-from kubesched_lint.engine.model.devices import ALL, Device, DeviceClaim, DeviceConstraint, DeviceRequest, ResourceSlice
+from kubesched_lint.engine.model.devices.devices import (
+    ALL,
+    Device,
+    DeviceClaim,
+    DeviceConstraint,
+    DeviceRequest,
+    ResourceSlice,
+)
 
 Place = tuple[ResourceSlice, Device]
 Choice = tuple[DeviceClaim, DeviceRequest, str, Sequence[Place]]

@@ -13,8 +13,14 @@ import yaml
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.model.decode.devices import decode_device_claim, decode_device_class, decode_resource_slice
-from kubesched_lint.engine.model.devices import AllocatedDevice, Allocation, DeviceClaim, DeviceClass, ResourceSlice
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.devices.devices import (
+    AllocatedDevice,
+    Allocation,
+    DeviceClaim,
+    DeviceClass,
+    ResourceSlice,
+)
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodClaim
 from kubesched_lint.engine.model.quantity import nanos
 from kubesched_lint.engine.scheduler.devices.attempt import Attempt, OnNode

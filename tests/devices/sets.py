@@ -10,7 +10,7 @@ import yaml
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.devices.inventories import DRIVER
 from tests.events.simulated import Value, asking, other, snapshot, workload

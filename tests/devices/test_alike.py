@@ -12,17 +12,17 @@ from kubesched_lint.engine.base.work import OutOfWorkError, within
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import positions
-from kubesched_lint.engine.model.devices import DeviceClass
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.devices.devices import DeviceClass
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices import allocator, answers
 from kubesched_lint.engine.scheduler.devices.allocator import Search, candidates
 from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL
 from kubesched_lint.engine.scheduler.devices.attempt import Attempt
 from kubesched_lint.engine.scheduler.devices.failures import AllocationError, NodeError, UndecidedError
-from kubesched_lint.engine.scheduler.devices.pools import Offers, Pool
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors
-from kubesched_lint.engine.scheduler.devices.taken import Taken
+from kubesched_lint.engine.scheduler.devices.pools.pools import Offers, Pool
+from kubesched_lint.engine.scheduler.devices.pools.taken import Taken
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors
 from tests.devices.inventories import DRIVER, GPU, Value, ask, claim_of, slice_of
 
 NODES = 8

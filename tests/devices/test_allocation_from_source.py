@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint.engine.cluster.devices import Devices
-from kubesched_lint.engine.model.devices import DeviceClass
+from kubesched_lint.engine.model.devices.devices import DeviceClass
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.scheduler.devices import allocator
 from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL

@@ -12,7 +12,7 @@ from hypothesis import settings
 from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodeset import positions
-from kubesched_lint.engine.model.devices import DeviceClaim, DeviceClaimTemplate, ResourceSlice
+from kubesched_lint.engine.model.devices.devices import DeviceClaim, DeviceClaimTemplate, ResourceSlice
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.devices.room import UNLIMITED, DeviceRoom, room_of, shortcoming
 from tests import drawn as st

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.events.answers.cells import BAD
 from kubesched_lint.engine.placing.together.joint import contradictions
 from kubesched_lint.engine.scenario.devices.devices import devices_of
 from kubesched_lint.engine.scenario.others.running import lasting_state

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN
 from kubesched_lint.engine.placing import attempts
 from kubesched_lint.explaining.devices.words import guarded
 from kubesched_lint.findings import Severity

@@ -12,7 +12,7 @@ from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.report.findings.explanation import as_text as why_text
 from kubesched_lint.report.simulation.report import as_text as simulate_text
 from kubesched_lint.sources.clusters.read import cluster_from

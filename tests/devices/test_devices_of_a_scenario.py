@@ -6,11 +6,11 @@ import pytest
 
 from kubesched_lint.engine.base import extras
 from kubesched_lint.engine.base.errors import UncheckedError
-from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import allocator_of, devices_of, devices_unknown
+from kubesched_lint.engine.scenario.premises.device_premises import pod_premises
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
-from kubesched_lint.engine.scheduler.devices import selectors
+from kubesched_lint.engine.scheduler.devices.selectors import selectors
 from kubesched_lint.explaining.devices.requests import must_know_devices
 from tests.devices.sets import (
     GPU_CLASS,

@@ -8,8 +8,8 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
-from kubesched_lint.engine.model.devices import Device, DeviceClaim, DeviceOffer
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.devices.devices import Device, DeviceClaim, DeviceOffer
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown
 from kubesched_lint.engine.scenario.scenario import Scenario

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, assume, settings
 from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-from kubesched_lint.engine.model.devices import ALL, DeviceClaim
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.devices.devices import ALL, DeviceClaim
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices.choices import every_choice, own_choice
 from tests.devices.inventories import claim_of, devices_with, slice_of

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from msgspec.structs import replace
 
-from kubesched_lint.engine.model.devices import ALL, DeviceRequest
+from kubesched_lint.engine.model.devices.devices import ALL, DeviceRequest
 from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL
 from tests import drawn as st
 from tests.devices import inventories as made

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
-from kubesched_lint.engine.events.states.holdings import Holdings
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.engine.events.states.device_holdings import Holdings
 from kubesched_lint.engine.events.states.states import PodTypes, empty, with_bound
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.devices.devices import allocator_of

@@ -9,7 +9,7 @@ import pytest
 
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.decisions import verify_decisions
-from kubesched_lint.engine.scheduler.devices import selectors
+from kubesched_lint.engine.scheduler.devices.selectors import selectors
 from kubesched_lint.engine.scheduler.replay import replay
 from tests.scheduler.test_recorded_decisions import cases
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import pytest
 
-from kubesched_lint.engine.model.devices import Capacity, Device
-from kubesched_lint.engine.scheduler.devices import selectors
+from kubesched_lint.engine.model.devices.devices import Capacity, Device
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError, UndecidedError
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors
+from kubesched_lint.engine.scheduler.devices.selectors import selectors
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors
 
 DEVICE = Device(
     "gpu-0",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN
 from tests.devices.sets import Value, cluster_of, devices_on, node, template, using
 from tests.devices.test_simulate_with_devices import short
 from tests.devices.test_trials_with_devices import by_resource, plugged, running, serving

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell
 from kubesched_lint.engine.events.states.states import FRESH, PodTypes, empty, with_bound, with_leaving, with_waiting
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.model.pod import SchedulerProfile

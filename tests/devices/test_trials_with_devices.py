@@ -15,7 +15,7 @@ from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.binding import bind
 from kubesched_lint.engine.scheduler.framework import diagnose
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 from kubesched_lint.explaining.crowding.waiting import waiting_everywhere
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.devices.inventories import DRIVER

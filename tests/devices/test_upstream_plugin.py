@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Container, Pod, PodClaim, SchedulerProfile
 from kubesched_lint.engine.model.resources import device_class_resources
 from kubesched_lint.engine.scheduler.plugins import dynamic_resources as plugin

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from kubesched_lint.project.config_file import NAME
+from kubesched_lint.project.config.file import NAME
 from tests.docs.test_ci_files import ROOT, SHOP, SKETCH, gitlab_script
 from tests.program import called
 from tests.shapes import assert_shape

@@ -184,7 +184,7 @@ def test_files_and_functions_that_a_page_names_exist(page: str) -> None:
 
 
 def is_file(name: str) -> bool:
-    """Whether a name is a file or a folder: ``tests/scenarios``, ``cli/``, ``linter/what_if``, ``lint/run.checked``."""
+    """Whether a name is a file or a folder: ``tests/scenarios``, ``cli/``, ``lint/run.checked``."""
     module = re.sub(r"\.[a-z_]+$", ".py", name) if "." in name else f"{name}.py"
     return (ROOT / name).exists() or any(any(PACKAGE.rglob(part)) for part in (name, module))
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import kubesched_lint
-from kubesched_lint.project.config import KEYS
+from kubesched_lint.project.config.keys import KEYS
 from kubesched_lint.rulebook.library import Rulebook
 
 ROOT = Path(__file__).parents[2]

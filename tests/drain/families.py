@@ -23,7 +23,7 @@ from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.model.policy import ReplicaSet
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 from tests.drain.recorded import HASH, Compared, Question, cases, report

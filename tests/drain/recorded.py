@@ -18,7 +18,7 @@ from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, Dra
 from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from tests.drain.made import KINDS
 from tests.events.simulated import snapshot
 

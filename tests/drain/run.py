@@ -12,7 +12,7 @@ from kubesched_lint.commands.drain.plan import DEPENDS, IMPOSSIBLE, POSSIBLE, PR
 from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import Effort, drain
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from tests.drain.made import cluster_of, drawn
 from tests.drain.reference import Reference
 

@@ -14,7 +14,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.pod import Owner
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.report.drain.as_markdown import as_markdown
 from kubesched_lint.report.drain.report import as_text
 from kubesched_lint.sources.clusters.read import read_cluster

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from kubesched_lint.cli.drain import app
+from kubesched_lint.cli.subcommands.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
 from kubesched_lint.commands.drain.obstacles import allowing_one
 from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, UNKNOWN, DrainPlan, Obstacle, Tight, Wave

@@ -15,7 +15,7 @@ from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import drain
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from tests.devices.inventories import DRIVER
 from tests.devices.sets import API, GPU_CLASS, devices_on, template, wanting
 from tests.devices.sets import KINDS as OF_DEVICES

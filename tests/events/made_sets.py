@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.model.decode.workloads import decode_workload
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.workloads.workload import Workload
 from tests import drawn as st
 
 APPS = ("web", "db")

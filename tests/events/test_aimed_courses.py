@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import yaml
 
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, FINE
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory

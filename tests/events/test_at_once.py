@@ -16,7 +16,7 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.verdicts.at_once import at_once, weakened

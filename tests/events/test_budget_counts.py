@@ -9,7 +9,7 @@ from kubesched_lint.engine.events.transitions.budget_counts import BudgetCounts
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def _budget(app: str) -> DisruptionBudget:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.pod import BoundPod, Owner
 from tests.events.simulated import HOSTNAME, asking, cell, other, report_of, sketch, workload

@@ -6,7 +6,7 @@ import json
 
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
-from kubesched_lint.engine.answers.cells import BY_SCORES, FINE
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, FINE
 from kubesched_lint.engine.runs import courses
 from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload

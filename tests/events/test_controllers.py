@@ -13,7 +13,7 @@ from kubesched_lint.engine.controllers.daemonset import OnNode
 from kubesched_lint.engine.controllers.deployment import ReplicaSetSize as Size
 from kubesched_lint.engine.controllers.statefulset import OrdinalPod, StatefulSetSync
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Strategy, Workload
+from kubesched_lint.engine.model.workloads.workload import Strategy, Workload
 from tests.scheduler.small import pod
 
 QUARTER = Strategy(max_surge="25%", max_unavailable="25%")

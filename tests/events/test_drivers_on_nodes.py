@@ -10,7 +10,7 @@ import pytest
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.library import lint, load_cluster, simulate
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 
 MANIFESTS = """\

@@ -17,7 +17,7 @@ from kubesched_lint.engine.events.start.timelines import seeded_timelines
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import ZONE, asking, sketch, workload
 

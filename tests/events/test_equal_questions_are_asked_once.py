@@ -6,18 +6,18 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
-from kubesched_lint.engine.answers.cells import NONE, UNKNOWN
 from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.bounds.competition import full_nodes
 from kubesched_lint.engine.bounds.competition.contenders import _selected as selected
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.shapes import shape
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.runs import courses
 from kubesched_lint.engine.runs.aims import Aim

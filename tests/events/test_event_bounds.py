@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import counted
+from kubesched_lint.engine.events.answers.cells import BAD
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.verdicts.matrix import Matrix
 
 

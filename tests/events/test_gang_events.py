@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kubesched_lint.commands.simulate.run import simulate as simulated
-from kubesched_lint.engine.answers.cells import UNKNOWN
+from kubesched_lint.engine.events.answers.cells import UNKNOWN
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.library import lint, load_cluster, simulate
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 
 GATES = "GenericWorkload=true,GangScheduling=true"

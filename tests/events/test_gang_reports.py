@@ -11,7 +11,7 @@ from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.library import lint, load_cluster, simulate
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.findings.explanation import as_json, as_text
 from kubesched_lint.sources.manifests.loader import documents
 

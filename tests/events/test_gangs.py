@@ -15,10 +15,10 @@ from kubesched_lint.commands.verify.recordings import kind_of, read_cases
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.events.transitions.gangs import orders, outcomes
 from kubesched_lint.engine.model.feature_gates import GANGS, GROUPS, PREEMPTION, TOPOLOGY
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import BoundPod, PodAffinityTerm
 from kubesched_lint.engine.model.policy import PodGroup
-from kubesched_lint.engine.scheduler.pod_groups import NOWHERE, SHORT
+from kubesched_lint.engine.scheduler.pod_groups.pod_groups import NOWHERE, SHORT
 from tests.events.plain_gangs import seen_counts
 from tests.scheduler.small import bound, node, pod, selecting, state
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, snapshot, workload
 
 HIGH = other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kubesched_lint.engine.bounds.competition.harder import harder
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import ZONE, Node
+from kubesched_lint.engine.model.nodes.node import ZONE, Node
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.aims import Aim
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.verdicts.matrix import Matrix

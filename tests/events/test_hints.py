@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import FINE
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.events.answers.cells import FINE
 from kubesched_lint.engine.events.transitions.hints import AFFINITY, may_miss, wakes_on_bind, wakes_on_delete
 from kubesched_lint.engine.model.decode.nodes import decode_pod_object
 from kubesched_lint.engine.model.inventory import Inventory

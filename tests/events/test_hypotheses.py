@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import simulate
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN
 from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.events.simulated import HOSTNAME, ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
 

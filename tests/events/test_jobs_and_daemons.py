@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.commands.simulate import cron_jobs
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.controllers.daemonset import pinned, pinned_to
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import BoundPod
 from tests.events.simulated import asking, cell, report_of, sketch, workload
 

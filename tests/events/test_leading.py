@@ -6,17 +6,17 @@ import pytest
 from hypothesis import assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import DEPENDS
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.answers.cells import DEPENDS
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.model.policy import PriorityClass
 from kubesched_lint.engine.model.storage import StorageClass
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests import drawn as st
 from tests.drawn import given

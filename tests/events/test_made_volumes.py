@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.events.answers.cells import BAD
 from tests.events.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 
 

@@ -16,7 +16,7 @@ from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.storage import Claim
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import Value, other, report_of, sketch, workload
 

@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.scenario import Scenario

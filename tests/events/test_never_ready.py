@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, FINE
 from kubesched_lint.engine.controllers.bounds import lets_unready_go
+from kubesched_lint.engine.events.answers.cells import BAD, FINE
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload

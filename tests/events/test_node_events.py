@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import NONE
+from kubesched_lint.engine.events.answers.cells import NONE
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.node_events import evict, join, uncordon
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload
 

@@ -16,7 +16,7 @@ from kubesched_lint.engine.scheduler.binding import bind
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import DEPENDS
+from kubesched_lint.engine.events.answers.cells import DEPENDS
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import lost_nodes
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
@@ -16,9 +16,9 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs import event_outcomes
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.verdicts.matrix import Matrix

@@ -17,10 +17,10 @@ from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, Sim
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.runs.judging import is_stuck
 from kubesched_lint.engine.verdicts.matrix import EVENTS

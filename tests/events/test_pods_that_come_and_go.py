@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.engine.answers.cells import BAD
+from kubesched_lint.engine.events.answers.cells import BAD
 from kubesched_lint.findings import Severity
 from tests.events import simulated
 

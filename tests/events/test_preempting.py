@@ -7,8 +7,8 @@ import yaml
 from hypothesis import HealthCheck, assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
-from kubesched_lint.engine.answers.cells import outcome as counted
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import outcome as counted
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.trace import replays, trace
 from kubesched_lint.engine.model.inventory import Inventory

@@ -6,13 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.quotas import asked, canonical, in_words, required_by, unset
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN
 from kubesched_lint.engine.events.start.quotas import have_shares, shares
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.report.simulation.report import as_text

@@ -10,8 +10,8 @@ import pytest
 
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle
-from kubesched_lint.engine.answers.cells import outcomes
 from kubesched_lint.engine.conformance import possible, predictions, timeline_of
+from kubesched_lint.engine.events.answers.cells import outcomes
 from kubesched_lint.engine.events.search.trace import replays, trace
 from tests.share import examples, first, some
 

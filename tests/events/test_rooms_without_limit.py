@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.bounds.bounds import most_beside
+from kubesched_lint.engine.bounds.affinity import most_beside
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from tests.events.simulated import asking, workload
 
 

@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import FINE, NONE
+from kubesched_lint.engine.events.answers.cells import FINE, NONE
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.verdicts.matrix import EVENTS
@@ -17,7 +17,7 @@ from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import lint_example
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.rulebook.examples import Example
 from kubesched_lint.sources.clusters.read import cluster_from

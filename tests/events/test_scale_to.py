@@ -7,7 +7,7 @@ import pytest
 from kubesched_lint import lint, simulate
 from kubesched_lint.checks.spread_scale_down_skew import worst_skew
 from kubesched_lint.commands.why.naming import NamingError
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE
 from kubesched_lint.report.simulation.report import as_html_fragment, as_json, as_text
 from tests.events.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, snapshot, workload
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, assume, settings
 
-from kubesched_lint.engine.answers.cells import outcome as counted
 from kubesched_lint.engine.base.releases import RECORDED
+from kubesched_lint.engine.events.answers.cells import outcome as counted
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.event_outcomes import with_new_template

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.competition.contention import contention_of
 from kubesched_lint.engine.bounds.least import least_placed
+from kubesched_lint.engine.events.answers.cells import BAD
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import bare_timeline, timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.verdicts import matrix as of_matrices
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 

@@ -14,12 +14,12 @@ from kubesched_lint.engine.events.start.timelines import seeded_timelines, timel
 from kubesched_lint.engine.events.states.states import with_bound
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
 from kubesched_lint.engine.runs.skew import skews
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import ZONE, asking, sketch, workload
 

@@ -9,7 +9,7 @@ import pytest
 import kubesched_lint
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-from kubesched_lint.engine.cluster.postings import HeldTerms
+from kubesched_lint.engine.cluster.selecting.postings import HeldTerms
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.events.start import coupling, simulated_set
 from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selects_pod
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import SHAPES
 

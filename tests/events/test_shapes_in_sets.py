@@ -9,12 +9,12 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BY_SCORES, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, FINE, UNKNOWN
 from kubesched_lint.engine.events.start.shapes import shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume
 from kubesched_lint.engine.runs.courses import Courses

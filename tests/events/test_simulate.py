@@ -11,7 +11,7 @@ from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import Cell
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.linter.options import Options
@@ -246,7 +246,7 @@ def test_an_unknown_event_is_named():
 def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
     from typer.testing import CliRunner
 
-    from kubesched_lint.cli.simulate import app
+    from kubesched_lint.cli.subcommands.simulate import app
 
     runner = CliRunner()
     bad = runner.invoke(
@@ -262,7 +262,7 @@ def test_the_command_prints_the_matrix_and_exits_by_what_is_proven():
 def test_ordinals_below_the_partition_come_back_at_the_revision_they_had(tmp_path):
     from msgspec.structs import replace
 
-    from kubesched_lint.engine.answers.cells import outcome
+    from kubesched_lint.engine.events.answers.cells import outcome
     from kubesched_lint.engine.events.search.events import Timeline
     from kubesched_lint.engine.events.search.node_events import lose
     from kubesched_lint.engine.model.inventory import Inventory

@@ -7,13 +7,13 @@ import re
 import pytest
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS
 from kubesched_lint.engine.events.search.picture import Box, Picture
 from kubesched_lint.engine.verdicts.matrix import EVENTS
-from kubesched_lint.report.cells import width
-from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.simulation.cluster_picture import drawn, letter
 from kubesched_lint.report.simulation.report import as_text
+from kubesched_lint.report.terminal.cells import width
+from kubesched_lint.report.terminal.palette import Palette
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import HOSTNAME, apart, asking, cell, other, report_of, sketch, workload
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN
 from tests.events.simulated import asking, cell, other, report_of, snapshot, workload
 
 NODES = [

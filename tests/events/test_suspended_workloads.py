@@ -6,14 +6,14 @@ import pytest
 import yaml
 
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

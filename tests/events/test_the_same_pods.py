@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import FINE
 from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import FINE
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.scenario import Scenario
 from tests.events import simulated

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import assume, settings
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.storage import CSIDriver, CSINode, PersistentVolume
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests import drawn as st

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, UNKNOWN
 from kubesched_lint.engine.base import work
+from kubesched_lint.engine.events.answers.cells import BAD, UNKNOWN
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from tests.events.simulated import ZONE, apart, asking, cell, other, report_of, sketch, workload
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.report.simulation.report import as_text
 from tests.events.simulated import asking, cell, report_of, sketch, workload

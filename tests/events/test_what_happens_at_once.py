@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.crowding.waiting import waiting_everywhere
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, other, report_of, sketch, workload
 from tests.events.test_what_runs_already import running

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.sources.manifests.loader import documents

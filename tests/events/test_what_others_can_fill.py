@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
 from tests.events.simulated import apart, asking, cell, report_of, sketch, workload

@@ -7,9 +7,9 @@ from copy import deepcopy
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.revisions import by_revision, running_pods_of
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory

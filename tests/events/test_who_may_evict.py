@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import drivers, may_be_preempted
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, SchedulerProfile
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.courses import Effort

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import yaml
 
-from kubesched_lint.engine.answers.cells import BAD, FINE
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.answers.cells import BAD, FINE
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, UNKNOWN
 from kubesched_lint.engine.events.search import events, explore
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix

@@ -16,7 +16,7 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests.events.simulated import apart, asking, workload
 from tests.share import every

@@ -18,9 +18,9 @@ from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers import deployment, statefulset
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scheduler.framework import diagnose
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 from kubesched_lint.engine.scheduler.scoring import score
 
 

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.fit.run import Counts, fit
-from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.events.answers.cells import UNKNOWN, Cell
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from tests.share import every

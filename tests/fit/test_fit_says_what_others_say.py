@@ -15,15 +15,15 @@ from kubesched_lint.commands.verify.deployments import _read
 from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.commands.verify.recordings import read_cases
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.engine.answers.cells import FINE, UNKNOWN
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import FINE, UNKNOWN
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from tests.drawn import given
 from tests.events.enclosed import thorough
 from tests.events.made_sets import nodes, workload

@@ -10,8 +10,8 @@ from kubesched_lint.commands.fix.search import mend
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.linter.reading.manifest_set import manifest_set
+from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

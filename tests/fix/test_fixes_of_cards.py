@@ -17,8 +17,8 @@ from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.lint_text import manifests_of
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
+from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.examples import CLUSTER, Example, ExampleOptions, examples, rules_for
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from

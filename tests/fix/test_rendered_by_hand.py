@@ -8,11 +8,11 @@ from kubesched_lint.commands.fix.search import mend
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.document import Document, Written
 from kubesched_lint.sources.manifests.loader import documents
-from kubesched_lint.sources.manifests.provenance import KustomizeRendering
+from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
 
 BASE = """\
 # Owned by the shop team.

@@ -23,8 +23,8 @@ from kubesched_lint.commands.fleet.plan import FleetError, Pair, clusters_in
 from kubesched_lint.commands.fleet.tasks import Task
 from kubesched_lint.commands.lint.run import Request, Shared, check
 from kubesched_lint.findings import Report, Severity
-from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.results.causes import one_per_cause
 from kubesched_lint.report.findings import as_json
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import exit_code

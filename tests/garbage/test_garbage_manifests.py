@@ -7,8 +7,8 @@ from typing import Any
 from kubesched_lint.engine.apiserver.validate import validate
 from kubesched_lint.engine.base.releases import MODELLED
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.linter.waivers import find_waivers
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
+from kubesched_lint.linter.waivers.waivers import find_waivers
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st

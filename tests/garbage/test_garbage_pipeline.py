@@ -17,7 +17,7 @@ from kubesched_lint.cli.app import app
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.naming import NamingError
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.findings.formats import FORMATS
 from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st

@@ -13,11 +13,11 @@ import pytest
 
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.project.baseline import entries_in
-from kubesched_lint.project.config import KEYS, ConfigError
-from kubesched_lint.project.config_file import NAME, SHARED, read_config
-from kubesched_lint.rulebook.card import faults, parse_card, to_rule
+from kubesched_lint.project.config.file import NAME, SHARED, read_config
+from kubesched_lint.project.config.keys import KEYS, ConfigError
+from kubesched_lint.rulebook.cards.card import faults, parse_card, to_rule
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.cel.cards import expression_rule
-from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from tests import drawn as st
 from tests.drawn import given

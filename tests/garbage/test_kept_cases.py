@@ -10,12 +10,12 @@ import pytest
 from kubesched_lint import lint
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.linter.options import BaselineError
-from kubesched_lint.linter.waivers import find_waivers
+from kubesched_lint.linter.waivers.waivers import find_waivers
 from kubesched_lint.project.baseline import entries_in
-from kubesched_lint.project.config import ConfigError
-from kubesched_lint.project.config_file import read_config
-from kubesched_lint.rulebook.card import read_card
-from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.project.config.file import read_config
+from kubesched_lint.project.config.keys import ConfigError
+from kubesched_lint.rulebook.cards.card import read_card
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import read_cluster
 

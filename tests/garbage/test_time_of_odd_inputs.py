@@ -16,8 +16,8 @@ from kubesched_lint import lint, load_cluster, simulate
 from kubesched_lint.engine.apiserver.refusals import affordable
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.engine.controllers.replicaset import draws
-from kubesched_lint.linter import wrong_types
-from kubesched_lint.linter.waivers import find_waivers
+from kubesched_lint.linter.reading import wrong_types
+from kubesched_lint.linter.waivers.waivers import find_waivers
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.garbage.garbage import ZONES
 

@@ -15,7 +15,6 @@ from typer.testing import CliRunner
 import kubesched_lint
 from kubesched_lint.cli.app import app
 from kubesched_lint.commands.simulate import run as simulate
-from kubesched_lint.engine.answers.cells import UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import least
 from kubesched_lint.engine.bounds.competition.contention import Competitor
@@ -23,26 +22,27 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import OnNode
+from kubesched_lint.engine.events.answers.cells import UNKNOWN
 from kubesched_lint.engine.events.start import groups, rooms
 from kubesched_lint.engine.events.start.coupling import joined
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model import pod as pod_model
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.nodes.node import Node, Taint
 from kubesched_lint.engine.model.pod import Toleration
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.reachability import Circles, blocked_workloads
 from kubesched_lint.engine.scenario.quotas import drawing
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.storage import claims
 from kubesched_lint.engine.scheduler import tolerance, topology
 from kubesched_lint.engine.verdicts import matrix
-from kubesched_lint.explaining import refused
 from kubesched_lint.explaining.crowding import beside
+from kubesched_lint.explaining.objects import refused
 from kubesched_lint.findings import Report, Skip
 from kubesched_lint.linter import lint as linter
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.formats import FORMATS, renderer
 from kubesched_lint.sources.manifests.loader import documents
@@ -172,11 +172,11 @@ def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
 
 
 ASKED: dict[str, tuple[int, str, str]] = {
-    "spreads": (4, "kubesched_lint.explaining.skews", "skews"),
+    "spreads": (4, "kubesched_lint.explaining.spreading.skews", "skews"),
     "preferring": (8, "kubesched_lint.engine.scheduler.scores.inter_pod_affinity", "selects_pod"),
-    "node-numbers": (40, "kubesched_lint.engine.cluster.labelled", "go_int"),
+    "node-numbers": (40, "kubesched_lint.engine.cluster.selecting.labelled", "go_int"),
     "claims": (15, "kubesched_lint.engine.scenario.storage.volume_places", "_answerable"),
-    "local-volumes": (20, "kubesched_lint.engine.scheduler.volume_reach", "reachable"),
+    "local-volumes": (20, "kubesched_lint.engine.scheduler.plugins.volume_reach", "reachable"),
     "disruption": (15, "kubesched_lint.explaining.disruption", "covers"),
     "ranges": (15, "kubesched_lint.engine.admission.limits", "in_resource_list"),
     "pools": (8, "kubesched_lint.engine.cluster.nodepools.templates.NodeTemplate", "node"),

@@ -24,18 +24,18 @@ from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan import run as plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.why import ask
-from kubesched_lint.engine.answers.cells import UNKNOWN
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
+from kubesched_lint.engine.events.answers.cells import UNKNOWN
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import HostPort, Pod
 from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.loader import documents

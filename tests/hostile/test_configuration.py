@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.project.config import KEYS, ConfigError
-from kubesched_lint.project.config_file import find_config, read_config
+from kubesched_lint.project.config.file import find_config, read_config
+from kubesched_lint.project.config.keys import KEYS, ConfigError
 from kubesched_lint.project.weakening import in_force
 from kubesched_lint.rulebook.own import rulebook_with
 from tests.program import called

@@ -19,8 +19,8 @@ from kubesched_lint.files import UnreadableError, content, opened, place_of, roo
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import BaselineError
 from kubesched_lint.project.baseline import read_baseline
-from kubesched_lint.project.config import ConfigError
-from kubesched_lint.project.config_file import read_config
+from kubesched_lint.project.config.file import read_config
+from kubesched_lint.project.config.keys import ConfigError
 from kubesched_lint.rulebook.own import rulebook_with
 from kubesched_lint.sources.clusters.read import contents, read_cluster
 from kubesched_lint.sources.manifests.document import Skipped

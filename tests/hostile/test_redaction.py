@@ -249,7 +249,7 @@ def test_the_key_is_random_and_is_not_in_the_file(
 ) -> None:
     import secrets
 
-    from kubesched_lint.cli.snapshot import app
+    from kubesched_lint.cli.subcommands.snapshot import app
 
     asked: list[int] = []
     key = bytes(range(200, 232))
@@ -273,7 +273,7 @@ def test_the_key_is_random_and_is_not_in_the_file(
 
 
 def test_a_word_of_ones_own_costs_each_guess() -> None:
-    from kubesched_lint.cli.snapshot import _redactor
+    from kubesched_lint.cli.subcommands.snapshot import _redactor
 
     assert _redactor("k").name("shop") == _redactor("k").name("shop") != _redactor("l").name("shop")
     assert _redactor("k").name("shop") != Redactor(b"k").name("shop"), "the word itself is not the key"
@@ -285,7 +285,7 @@ def test_a_word_of_ones_own_costs_each_guess() -> None:
 def test_every_key_that_the_linter_knows_stays() -> None:
     """A label that some rule or some cloud's autoscaler is told by must not become a pseudonym."""
     from kubesched_lint.engine.cluster.nodes import elastic, transient
-    from kubesched_lint.engine.model import node
+    from kubesched_lint.engine.model.nodes import node
     from kubesched_lint.explaining.near_misses.well_known import TAINTS
 
     known = {*TAINTS, *elastic._LABELS, *elastic._ANNOTATIONS, *transient._KEYS, *node.CSI_ZONES}

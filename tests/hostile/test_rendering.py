@@ -25,8 +25,8 @@ from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.files import find_files
 from kubesched_lint.sources.manifests.flux import flux_repository
 from kubesched_lint.sources.manifests.inputs import InputFile
-from kubesched_lint.sources.manifests.kustomization import is_address
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
+from kubesched_lint.sources.manifests.recognizing.kustomization import is_address
 
 has_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 has_own_network = pytest.mark.skipif(not programs._alone(), reason="no network namespaces here")

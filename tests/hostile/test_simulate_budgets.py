@@ -18,17 +18,17 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import unreachable
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.devices import Devices
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.events.search.hypotheses import made_unreachable
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.events.transitions.stored_volumes import StoredVolumes
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.devices import DeviceClaim
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.devices.devices import DeviceClaim
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.pools import offers
 from kubesched_lint.engine.verdicts import matrix
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.hostile.shapes import SHAPES, Files
 

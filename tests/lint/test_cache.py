@@ -233,7 +233,7 @@ def test_where_entries_lie_follows_the_environment() -> None:
 def test_what_is_wrong_with_installed_rules_is_told_for_as_long_as_it_is(place: Path) -> None:
     from msgspec.structs import replace
 
-    from kubesched_lint.rulebook.frontmatter import CardError
+    from kubesched_lint.rulebook.cards.frontmatter import CardError
 
     faulty = replace(Rulebook.shipped(), faults=(CardError("ops/rules/own.md", 3, "no such rule"),))
     request = Request(("manifests",), "cluster.yaml", cache=True)

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.cli.against import against
-from kubesched_lint.cli.linting import linted
-from kubesched_lint.cli.ordinary import call_of_lint
-from kubesched_lint.cli.settings import settled
+from kubesched_lint.cli.linting.against import against
+from kubesched_lint.cli.linting.linting import linted
+from kubesched_lint.cli.parsing.ordinary import call_of_lint
+from kubesched_lint.cli.settings.settings import settled
 from kubesched_lint.commands.lint import run
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.findings import Finding, Report

@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
 from kubesched_lint.clock import VARIABLE, ClockError, now, today
-from kubesched_lint.explaining.exceptions import Terms, ends_soon, has_ended, terms_of
-from kubesched_lint.linter.waivers import find_waivers
+from kubesched_lint.explaining.waivers.exceptions import Terms, ends_soon, has_ended, terms_of
+from kubesched_lint.linter.waivers.waivers import find_waivers
 from tests.teams import MISTAKE, workload
 
 BEFORE, LAST, AFTER = "2027-02-14", "2027-03-01", "2027-03-02"

@@ -13,7 +13,7 @@ from kubesched_lint.commands.lint.freshness import with_freshness
 from kubesched_lint.engine.base.text import seconds_of
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.findings import Report, Summary
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -7,9 +7,9 @@ import pytest
 from kubesched_lint import lint, load_cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.alternatives import Alternatives, _environment
-from kubesched_lint.linter.reading import manifest_set
-from kubesched_lint.linter.variants import Variant, Variants
+from kubesched_lint.linter.environments.alternatives import Alternatives, _environment
+from kubesched_lint.linter.environments.variants import Variant, Variants
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 
 CLUSTER = load_cluster(

@@ -6,8 +6,8 @@ import pytest
 
 from kubesched_lint import lint, load_cluster
 from kubesched_lint.findings import Finding
-from kubesched_lint.linter.causes import one_per_cause
-from kubesched_lint.sources.manifests.meant import reason_of
+from kubesched_lint.linter.results.causes import one_per_cause
+from kubesched_lint.sources.manifests.recognizing.meant import reason_of
 
 NODES = """
 apiVersion: kubesched-lint/v1

@@ -10,8 +10,8 @@ from kubesched_lint import simulate
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.linter import limits
-from kubesched_lint.linter.environments import Environments, environments_of, said_once, shared_part
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.environments.environments import Environments, environments_of, said_once, shared_part
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 
 ROOT = Path(__file__).parents[2]
@@ -103,7 +103,7 @@ def test_a_path_that_only_the_other_version_has_alternatives_for_is_an_environme
 
 
 def test_environments_beyond_the_limit_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kubesched_lint.linter.environments.MOST_ENVIRONMENTS", 2)
+    monkeypatch.setattr("kubesched_lint.linter.environments.environments.MOST_ENVIRONMENTS", 2)
     assert limits.MOST_ENVIRONMENTS > 2
     files = {f"{name}__web": deployment("web", n) for n, name in enumerate(("dev", "prod", "staging"), 1)}
     found = environments_of(inventory(**files))

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.workload import SURVIVES
+from kubesched_lint.engine.model.workloads.workload import SURVIVES
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -17,7 +17,7 @@ from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from, stated
 from kubesched_lint.sources.manifests.loader import documents

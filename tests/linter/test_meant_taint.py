@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.model.pod import Toleration
 from kubesched_lint.explaining.near_misses.meant_taints import KnownTaints
 from kubesched_lint.findings import Report

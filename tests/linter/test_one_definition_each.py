@@ -9,9 +9,9 @@ from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Question, answer, answers
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.linter.duplicate_definitions import one_of_each
+from kubesched_lint.linter.environments.duplicate_definitions import one_of_each
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.bounds import counting
 from kubesched_lint.engine.cluster.nodeset import lowest
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing import attempts, placing
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
@@ -22,7 +22,7 @@ from kubesched_lint.engine.verdicts.refuting import Claim, Refuter
 from kubesched_lint.findings import Hazard, Severity, proof
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
 from kubesched_lint.library import load_cluster
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 from kubesched_lint.rulebook.library import Rulebook
 
 _NODE = {

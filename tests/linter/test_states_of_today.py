@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.report.premises import unless
+from kubesched_lint.report.wording.premises import unless
 from tests.linter.test_verdicts_and_causes import STUCK, found
 
 NODES = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint import lint, load_cluster
-from kubesched_lint.linter.causes import one_per_cause
+from kubesched_lint.linter.results.causes import one_per_cause
 
 SET = """
 apiVersion: storage.k8s.io/v1

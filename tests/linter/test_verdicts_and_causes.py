@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from, stated
 from kubesched_lint.sources.manifests.loader import documents
@@ -122,7 +122,7 @@ def test_a_pod_that_no_list_shows_may_break_a_circle(known: str, severity: str) 
 
 def test_a_scale_down_that_ends_badly_is_a_warning() -> None:
     from kubesched_lint.findings import Hazard, proof
-    from kubesched_lint.linter.rule_results import severity_of
+    from kubesched_lint.linter.results.rule_results import severity_of
 
     rule = Rulebook.shipped().get("pods-stay-pending")
     for event, severity in (("deploy", "error"), ("scale-down", "warning")):

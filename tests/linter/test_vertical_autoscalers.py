@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint.engine.model.decode.objects import decode_object, is_read
 from kubesched_lint.engine.model.pod import Container
-from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.model.workloads.vertical import VerticalAutoscaler
 
 GI = 1 << 30
 

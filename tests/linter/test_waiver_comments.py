@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from kubesched_lint.engine.base.places import Span
-from kubesched_lint.linter.waivers import find_waivers
+from kubesched_lint.linter.waivers.waivers import find_waivers
 
 
 def read(text: str) -> list[tuple[str, str, int]]:

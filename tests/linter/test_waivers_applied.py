@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from kubesched_lint.engine.base.places import Location, ObjectRef, Path, Span
-from kubesched_lint.explaining.waiver import Waiver, WaiverUse
+from kubesched_lint.explaining.waivers.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import Finding, Related, Severity, pattern
-from kubesched_lint.linter.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
+from kubesched_lint.linter.waivers.waivers import annotation_waivers, apply_waivers, find_waivers, owners, uses
 
 WEB, CACHE = ObjectRef("Deployment", "shop", "web"), ObjectRef("Deployment", "shop", "cache")
 KNOWN = {"one": "one", "two": "two", "was-one": "one"}

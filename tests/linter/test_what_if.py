@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.placing.scenarios import WhatIf, surviving
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report, Severity
-from kubesched_lint.linter.what_if import OF_ERRORS, ManifestVariant
+from kubesched_lint.linter.premises.what_if import OF_ERRORS, ManifestVariant
 from tests.linter.test_duplicate_definitions import ALONE, deployment, report
 
 Row = WhatIf[str]

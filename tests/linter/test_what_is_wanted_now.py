@@ -12,7 +12,7 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook._generated import RULES
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import HOSTNAME, apart, sketch, workload

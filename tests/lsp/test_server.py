@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.cli import lsp
+from kubesched_lint.cli.subcommands import lsp
 from tests.lsp.client import CAPABILITIES, Message, serving
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import pytest
 from kubesched_lint.commands.lint.run import Request, check, read_manifests
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.filling import Filling, Variables
 from kubesched_lint.sources.manifests.flux import flux_repository

@@ -22,7 +22,7 @@ from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.files import find_files
 from kubesched_lint.sources.manifests.inputs import InputFile
-from kubesched_lint.sources.manifests.meant import Scope
+from kubesched_lint.sources.manifests.recognizing.meant import Scope
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
 SKETCH = "apiVersion: kubesched-lint/v1\nkind: ClusterSketch\nnodes:\n- {name: worker}\n"

@@ -7,16 +7,16 @@ from typing import NamedTuple, NoReturn
 
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.admission.decision import CREATED
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, REFUSED, UNKNOWN, Cell
-from kubesched_lint.engine.answers.event_bounds import EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.event_bounds import EventBounds
 from kubesched_lint.engine.events.start.groups import group_in
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix
-from kubesched_lint.explaining.refused import accepted
+from kubesched_lint.explaining.objects.refused import accepted
 from kubesched_lint.findings import Severity
 from tests.one_answer.scenes import DEPLOYED, SIZED, Scene
 

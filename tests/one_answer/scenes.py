@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, OPEN, ClusterOptions
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.runs.courses import Effort
@@ -25,8 +25,8 @@ from kubesched_lint.explaining.ends import bad_ends
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.linter.rule_results import RuleResult
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
+from kubesched_lint.linter.results.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from, stated
 from kubesched_lint.sources.manifests.loader import documents

@@ -17,15 +17,15 @@ from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
-from kubesched_lint.engine.answers.cells import BAD, Cell
-from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, Cell
+from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.model.workloads.workload import KINDS
 from kubesched_lint.engine.scenario.scenario import Scenario as LintedScenario
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -21,16 +21,16 @@ from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.running import as_it_runs
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.custom.kinds import SHIPPED
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
-from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.cluster.pods.template import changed_fields, difference
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text

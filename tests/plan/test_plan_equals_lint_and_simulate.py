@@ -18,8 +18,8 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.model.workload import KINDS
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.engine.model.workloads.workload import KINDS
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.project.finding_changes import each_once, finding_changes, of_whole_findings
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.plan.changed_worlds import EVENTS, OPTIONS, _image, _requests, _scale, _seen, _selector, read, rulebook

@@ -17,16 +17,16 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from kubesched_lint.cli import plan as plan_command
 from kubesched_lint.cli.app import app
-from kubesched_lint.cli.targets import Aim
+from kubesched_lint.cli.settings.targets import Aim
+from kubesched_lint.cli.subcommands import plan as plan_command
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, Cell, Range
-from kubesched_lint.engine.answers.order import WORSE
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, Cell, Range
+from kubesched_lint.engine.events.answers.order import WORSE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.findings import Finding, InputError, Report, Severity
 from kubesched_lint.project.finding_changes import finding_changes
 from kubesched_lint.report.html.plan import as_html

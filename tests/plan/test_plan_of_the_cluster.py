@@ -14,7 +14,7 @@ from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.run import plan
 from kubesched_lint.commands.plan.version import Version
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.linter.options import Options
 from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text

@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
 from kubesched_lint.engine.cluster.nodepools.unshown import has_unshown, unseen_groups
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
-from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, Node, NodePool
+from kubesched_lint.engine.model.nodes.node import CLUSTER_AUTOSCALER, Node, NodePool
 from kubesched_lint.findings import Severity
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.objects.status import group_sizes

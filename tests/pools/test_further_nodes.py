@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.model.nodes.node import NodePool
 from kubesched_lint.findings import Severity
 from tests.pools.test_node_groups import ALONE, GROUP, cluster_of, deployment, found, node
 

@@ -17,7 +17,7 @@ import pytest
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 

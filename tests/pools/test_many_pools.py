@@ -8,7 +8,7 @@ import pytest
 
 from kubesched_lint.engine.cluster.nodepools import templates
 from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand
-from kubesched_lint.engine.model.node import KARPENTER, NodePool
+from kubesched_lint.engine.model.nodes.node import KARPENTER, NodePool
 from kubesched_lint.engine.placing.growth.plan import GROWN
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding

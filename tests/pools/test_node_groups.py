@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.nodepools.known import KnownGroups
 from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand, demand_of
 from kubesched_lint.engine.cluster.nodepools.templates import templates
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
-from kubesched_lint.engine.model.node import AUTOPILOT, KARPENTER, Node, NodePool
+from kubesched_lint.engine.model.nodes.node import AUTOPILOT, KARPENTER, Node, NodePool
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.scenarios import with_groups
 from kubesched_lint.findings import Finding, Severity

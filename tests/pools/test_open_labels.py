@@ -9,7 +9,7 @@ import pytest
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.cluster.nodepools.label_demand import demand_of
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, SchedulerProfile
 from kubesched_lint.findings import Finding
 from kubesched_lint.sources.clusters.read import cluster_from

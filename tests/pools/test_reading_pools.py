@@ -18,7 +18,7 @@ from kubesched_lint.engine.cluster.nodepools.templates import (
     shapes,
     templates,
 )
-from kubesched_lint.engine.model.node import NodePool
+from kubesched_lint.engine.model.nodes.node import NodePool
 from kubesched_lint.engine.model.pod import Pod, Toleration
 from kubesched_lint.engine.placing.growth.plan import LIMITED, Plan
 from kubesched_lint.findings import Finding

@@ -9,12 +9,12 @@ import pytest
 
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, UNKNOWN, Cell, Range
+from kubesched_lint.engine.events.answers.cells import BAD, UNKNOWN, Cell, Range
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.verdicts.what_if import _helped
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 

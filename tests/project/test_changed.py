@@ -14,7 +14,7 @@ import pytest
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Related, Report, Severity, pattern
 from kubesched_lint.linter.options import ChangedError
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.project.changed import Changes, changed_lines, changes_since, only_changed
 from kubesched_lint.sources.manifests.document import Document, Text
 from tests.program import called

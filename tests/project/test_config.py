@@ -13,10 +13,10 @@ import pytest
 from kubesched_lint.findings import Severity
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.options import Options, Override
-from kubesched_lint.project.config import KEYS, Config, ConfigError
-from kubesched_lint.project.config_file import find_config, read_config
-from kubesched_lint.project.config_schema import schema
-from kubesched_lint.project.toml_places import places
+from kubesched_lint.project.config.file import find_config, read_config
+from kubesched_lint.project.config.keys import KEYS, Config, ConfigError
+from kubesched_lint.project.config.schema import schema
+from kubesched_lint.project.config.toml_places import places
 from kubesched_lint.rulebook.library import Rulebook
 
 BOOK = Rulebook.shipped()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kubesched_lint.project.config import KEYS, OVERRIDE_KEYS, TABLES, TARGET_KEYS, TARGET_SETTINGS
-from kubesched_lint.project.config_file import read_config
+from kubesched_lint.project.config.file import read_config
+from kubesched_lint.project.config.keys import KEYS, OVERRIDE_KEYS, TABLES, TARGET_KEYS, TARGET_SETTINGS
 from kubesched_lint.rulebook.library import Rulebook
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from kubesched_lint.project import matching
-from kubesched_lint.project.config import ConfigError
-from kubesched_lint.project.config_file import read_config
+from kubesched_lint.project.config import matching
+from kubesched_lint.project.config.file import read_config
+from kubesched_lint.project.config.keys import ConfigError
 from kubesched_lint.rulebook.library import Rulebook
 
 _FILES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.findings import Evidence, Hazard, Severity, pattern, proof, witness
-from kubesched_lint.linter.rule_results import severity_of
+from kubesched_lint.linter.results.rule_results import severity_of
 from kubesched_lint.rulebook.library import Rulebook
 
 BOOK = Rulebook.shipped()

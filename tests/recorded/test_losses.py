@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from kubesched_lint.engine.answers.cells import FINE, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.cells import FINE, UNKNOWN, Cell
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import report_of
 from tests.share import every

@@ -16,12 +16,12 @@ from msgspec import Struct, field
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, FINE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -8,8 +8,8 @@ import re
 from msgspec.structs import replace
 
 from kubesched_lint.findings import Finding, Report, Severity, Summary, Suppression
-from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.linter.lint_text import lint_example
+from kubesched_lint.linter.results.causes import members, one_per_cause
 from kubesched_lint.report.findings import as_github, as_gitlab, as_json, as_junit, as_markdown, as_sarif, as_text
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import objects_with_errors, verdict

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, Report, Severity, pattern
-from kubesched_lint.linter.causes import one_per_cause
+from kubesched_lint.linter.results.causes import one_per_cause
 from kubesched_lint.report.causes import by_owner, by_place, causes, errors_first
 from kubesched_lint.report.findings import as_github, as_json, as_markdown, as_sarif, as_text
 from kubesched_lint.report.findings.context import RenderContext

@@ -8,8 +8,8 @@ import yaml
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.model.decode.workloads import decode_workload
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.explaining.grouping import grouping_key
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
+from kubesched_lint.explaining.spreading.grouping import grouping_key
 from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import Value, apart, report_of, workload

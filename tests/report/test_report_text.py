@@ -24,11 +24,11 @@ from kubesched_lint.findings import (
 )
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import causes, errors_first
-from kubesched_lint.report.cells import width, window, wrapped
 from kubesched_lint.report.findings import as_github
 from kubesched_lint.report.findings.as_text import render
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import footer, statistics
+from kubesched_lint.report.terminal.cells import width, window, wrapped
 
 WEB = ObjectRef("Deployment", "shop", "web")
 

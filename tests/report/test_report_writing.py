@@ -22,7 +22,7 @@ from kubesched_lint.printing import OutputError, write_stream
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import FAIL_ON, exit_code
 from kubesched_lint.report.findings.formats import FormatError, ReportTarget, targets, write, write_file
-from kubesched_lint.report.palette import terminal_width, wants_color
+from kubesched_lint.report.terminal.palette import terminal_width, wants_color
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import (
+from kubesched_lint.engine.events.answers.cells import (
     BAD,
     BY_SCORES,
     DEPENDS,
@@ -25,7 +25,7 @@ from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation import cell_reasons
 from kubesched_lint.report.simulation.cell_reasons import cause_of
 from kubesched_lint.report.simulation.report import as_html_fragment, as_text
-from kubesched_lint.report.verdict_words import MEANINGS, mark, signs, verdict_words, word
+from kubesched_lint.report.wording.verdict_words import MEANINGS, mark, signs, verdict_words, word
 from tests.events.simulated import apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal
 from tests.share import first

@@ -16,11 +16,11 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation.report import as_text
-from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import distinct_names
+from kubesched_lint.report.wording.verdict_words import event_title
+from kubesched_lint.report.wording.words import distinct_names
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 
@@ -28,11 +28,11 @@ PACKAGE = Path(kubesched_lint.__file__).parent
 GONE = re.compile(r"\b(domains?|forever|not established|not proven|would be an error|always bad|counting leaves)\b")
 """Words of earlier versions; what has spaces around them is read by people: *zone*, *node* or the key say more."""
 QUOTES = (
-    "engine/scheduler/pod_groups.py",
+    "engine/scheduler/pod_groups/pod_groups.py",
     "commands/verify/gangs.py",
     "engine/apiserver/",
     "rulebook/",
-    "engine/scheduler/devices/cel.py",
+    "engine/scheduler/devices/selectors/cel.py",
 )
 """Where the words are those of Kubernetes or of CEL."""
 SKETCH = """\

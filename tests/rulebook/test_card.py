@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from kubesched_lint.findings import Severity
-from kubesched_lint.rulebook.card import faults, parse_card, to_rule
-from kubesched_lint.rulebook.frontmatter import CardError, scalar
+from kubesched_lint.rulebook.cards.card import faults, parse_card, to_rule
+from kubesched_lint.rulebook.cards.frontmatter import CardError, scalar
 
 CardText = Callable[..., str]
 

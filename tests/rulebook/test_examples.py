@@ -8,7 +8,8 @@ import pytest
 
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Evidence, Finding, InputError, Related, Report, Severity, Skip, Suppression
-from kubesched_lint.rulebook.card import Card, parse_card, to_rule
+from kubesched_lint.rulebook.cards.card import Card, parse_card, to_rule
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.examples import (
     Example,
     ExampleOptions,
@@ -18,7 +19,6 @@ from kubesched_lint.rulebook.examples import (
     failures,
     rules_for,
 )
-from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.wording import fill

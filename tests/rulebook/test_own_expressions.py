@@ -10,7 +10,7 @@ import pytest
 
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.rulebook.cel.each import EACH, variables
 from kubesched_lint.rulebook.cel.expressions import ExpressionRule, Texts, shown_fields
 from kubesched_lint.rulebook.cel.language import ExpressionError, Language

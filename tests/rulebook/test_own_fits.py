@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubesched_lint.rulebook.card import read_card
-from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
+from kubesched_lint.rulebook.cards.card import read_card
+from kubesched_lint.rulebook.cards.fits import UnknownKeywordError, fits
 from tests.rulebook.shipped_cards import TRIAL
 from tests.share import examples
 

@@ -10,13 +10,13 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint import Hazard, ObjectRef, Report, Severity, policy, proof
-from kubesched_lint.linter.rule_results import finding_of, severity_of
-from kubesched_lint.project.rule_settings import SettingError
-from kubesched_lint.project.rule_settings import severity_of as severity_set
+from kubesched_lint.linter.results.rule_results import finding_of, severity_of
+from kubesched_lint.project.config.rule_settings import SettingError
+from kubesched_lint.project.config.rule_settings import severity_of as severity_set
 from kubesched_lint.report.findings import as_json, as_sarif, as_text
 from kubesched_lint.report.findings.context import CardView, RenderContext
 from kubesched_lint.rulebook.build import index_text, readme_text
-from kubesched_lint.rulebook.card import as_markdown, faults, parse_card, to_rule
+from kubesched_lint.rulebook.cards.card import as_markdown, faults, parse_card, to_rule
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.settings_schema import with_rules
 from kubesched_lint.sources.manifests.document import Document

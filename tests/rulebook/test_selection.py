@@ -6,7 +6,7 @@ import pytest
 
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.findings import Severity
 from kubesched_lint.rulebook.library import Rulebook, UnknownRuleError
 from kubesched_lint.rulebook.rule import FEATURES, Rule

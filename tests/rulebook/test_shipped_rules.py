@@ -8,7 +8,7 @@ import inspect
 import pytest
 
 from kubesched_lint.rulebook._generated import RULES
-from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.cards.card import Card, to_rule
 from kubesched_lint.rulebook.examples import examples
 from kubesched_lint.rulebook.library import Rulebook, cards_folder, checks_folder
 from kubesched_lint.rulebook.loading import card_files

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, REGION, ZONE, Node, Taint
 from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,

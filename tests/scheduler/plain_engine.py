@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.nodes.node import Node, Taint
 from kubesched_lint.engine.model.pod import (
     BoundPod,
     NodeSelectorTerm,

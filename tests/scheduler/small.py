@@ -9,7 +9,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Container, Pod
 from kubesched_lint.engine.model.resources import device_class_resources
 from kubesched_lint.engine.scheduler.framework import diagnose

@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.pods.classes import signed
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.topology import sum_of
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selects_pod, unwelcoming_nodes
 from kubesched_lint.engine.scheduler.scores.inter_pod_affinity import InterPodAffinity, normalised

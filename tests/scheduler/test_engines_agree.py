@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import (
     Diagnosis,
@@ -18,7 +18,7 @@ from kubesched_lint.engine.scheduler.framework import (
     message,
     static_feasible,
 )
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 from tests import drawn as st
 from tests.drawn import given
 from tests.scheduler import plain_engine, plain_preemption

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.model.devices import DeviceClass
+from kubesched_lint.engine.model.devices.devices import DeviceClass
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Taint
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.engine.model.policy import Namespace
 from kubesched_lint.engine.scheduler.framework import diagnose, message, static_reach, untolerated_taints
 from kubesched_lint.engine.scheduler.placement import is_sampled, nodes_to_find
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 from tests.scheduler.small import PLENTY, bound, feasible, node, pod, reasons, selecting, state
 
 OWN = PodAffinityTerm(HOSTNAME, selecting(app="web"))

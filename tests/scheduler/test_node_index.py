@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubesched_lint.engine.cluster import nodeset
-from kubesched_lint.engine.cluster.labelled import PodIndex
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.pods.classes import PodClasses
+from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod
 
 KEYS = ("a", "b")

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, SpreadConstraint
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.scheduler.framework import diagnose, message
-from kubesched_lint.engine.scheduler.preemption import Preemption, allowed_disruptions, preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import Preemption, allowed_disruptions, preempt
 from tests.scheduler.small import bound, node, pod, selecting, state
 
 SMALL = {"cpu": 2000, "pods": 10}

@@ -17,12 +17,12 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.profiles.plugins import Plugin, PluginSet, at_point, weights
 from kubesched_lint.engine.cluster.profiles.read import profiles_of
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.nodes.node import Node, Taint
 from kubesched_lint.engine.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
 from kubesched_lint.engine.scheduler.detail import Details
 from kubesched_lint.engine.scheduler.framework import diagnose, message, static_reach
 from kubesched_lint.engine.scheduler.placement import is_sampled
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 
 RECORDED = Path(__file__).parents[2] / "fixtures" / "conformance" / "profiles.jsonl.gz"
 

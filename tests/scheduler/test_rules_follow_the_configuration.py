@@ -17,11 +17,11 @@ from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.applies import WorkloadsByFeature
-from kubesched_lint.linter.causes import one_per_cause
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
+from kubesched_lint.linter.results.applies import WorkloadsByFeature
+from kubesched_lint.linter.results.causes import one_per_cause
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.sources.clusters.read import cluster_from

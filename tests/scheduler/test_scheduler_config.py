@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.events.states.symmetry import Symmetry
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PreferredNodeTerm, SchedulerProfile
 from kubesched_lint.findings import Finding, Severity
 from kubesched_lint.linter.options import Options

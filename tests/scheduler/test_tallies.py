@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kubesched_lint.engine.cluster import nodeset
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.topology import NodeCounter, sum_of
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 
 WIDTH = 9
 counts = st.lists(st.integers(0, 9), min_size=WIDTH, max_size=WIDTH)

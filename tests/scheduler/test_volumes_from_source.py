@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, Volume
 from kubesched_lint.engine.model.storage import (
     Claim,

@@ -10,7 +10,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, WeightedPodAffinityTerm
 from kubesched_lint.engine.scheduler.scores.inter_pod_affinity import InterPodAffinity
 from kubesched_lint.engine.scheduler.scoring import Scoring

@@ -11,7 +11,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import first, of
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import Container, NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.scheduler.binding import bind

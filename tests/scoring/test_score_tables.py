@@ -13,7 +13,7 @@ from kubesched_lint.engine.cluster.nodeset import first
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
@@ -27,7 +27,7 @@ from kubesched_lint.engine.model.pod import (
     WeightedPodAffinityTerm,
 )
 from kubesched_lint.engine.model.policy import Namespace, Service
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scheduler.scores.levels import highest
 from kubesched_lint.engine.scheduler.scores.node_resources import scoring_requests
 from kubesched_lint.engine.scheduler.scoring import score

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, SchedulerProfile, Volume
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
 from kubesched_lint.engine.scheduler.framework import diagnose

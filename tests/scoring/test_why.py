@@ -15,7 +15,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node, Taint
 from kubesched_lint.engine.model.pod import (
     BoundPod,
     Container,
@@ -25,7 +25,7 @@ from kubesched_lint.engine.model.pod import (
     PodAffinityTerm,
     SpreadConstraint,
 )
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.report.findings.explanation import as_json, as_text
 
 GI = 1 << 30

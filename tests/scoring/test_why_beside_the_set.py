@@ -10,14 +10,14 @@ import yaml
 
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.commands.why.explain import Explanation
-from kubesched_lint.engine.answers.cells import BAD, FINE
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, FINE
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.trial import tried
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.manifests.loader import documents
 from tests.events.simulated import ZONE, Value, apart, asking, cell, other, report_of, sketch, workload
 

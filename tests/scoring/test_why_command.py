@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from kubesched_lint.cli.why import app
+from kubesched_lint.cli.subcommands.why import app
 
 CLUSTER = """
 apiVersion: kubesched-lint/v1

@@ -11,13 +11,13 @@ from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import ZONE
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.skew import skew_of, skews
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import manifest_set
+from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.sources.clusters.read import read_cluster
 from kubesched_lint.sources.manifests.loader import documents
 

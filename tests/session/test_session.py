@@ -11,8 +11,8 @@ import pytest
 from kubesched_lint.commands.lint.run import Request
 from kubesched_lint.engine.base import work
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter import proofs
 from kubesched_lint.linter.options import Options
+from kubesched_lint.linter.premises import proofs
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.session import decoding
 from kubesched_lint.session.moved import shift_between

@@ -19,8 +19,8 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Question, answer
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.placing import attempts
 from kubesched_lint.engine.placing.attempts import is_modelled
@@ -33,8 +33,8 @@ from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.linter.rule_results import RuleResult
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
+from kubesched_lint.linter.results.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

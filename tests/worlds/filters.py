@@ -12,7 +12,7 @@ from itertools import permutations
 
 from msgspec import Struct, field
 
-from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.nodes.node import Node, Taint
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from tests.worlds import hints
 from tests.worlds.admission import NotCoveredError

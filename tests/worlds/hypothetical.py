@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, Cell
 from kubesched_lint.engine.placing import attempts
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.agreement import LONG, OPTIONS, Reading

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import NodeSelectorTerm
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
 from tests.worlds.admission import NotCoveredError

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, ClusterOptions
-from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, NodePool, Shape
+from kubesched_lint.engine.model.nodes.node import CLUSTER_AUTOSCALER, NodePool, Shape
 from tests.share import first
 from tests.worlds.agreement import Contradiction, Reading, of_error, of_runs_nowhere
 from tests.worlds.clusters import HOST, ZONE, Value

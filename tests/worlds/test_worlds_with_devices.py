@@ -11,9 +11,9 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN
 from kubesched_lint.engine.events.start.timelines import timeline_of
-from kubesched_lint.engine.events.states import holdings
+from kubesched_lint.engine.events.states import device_holdings as holdings
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from tests.share import some

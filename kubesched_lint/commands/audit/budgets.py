@@ -8,14 +8,14 @@ from kubesched_lint.commands.audit.findings import DRAINS, FACT, AuditFinding
 from kubesched_lint.commands.audit.running_cluster import RunningCluster, place_in, pods_of, ref_of
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
-from kubesched_lint.engine.cluster.labelled import PodIndex
 from kubesched_lint.engine.cluster.nodeset import positions
+from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
 from kubesched_lint.engine.controllers.bounds import lets_unready_go
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.scheduler.preemption import allowed_disruptions
+from kubesched_lint.engine.scheduler.preemption.preemption import allowed_disruptions
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.running_set import Running
+from kubesched_lint.linter.reading.running_set import Running
 
 
 def blocking(now: RunningCluster) -> Iterator[AuditFinding]:

@@ -9,7 +9,7 @@ from kubesched_lint.commands.audit.running_cluster import ReplicaGroup
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, REGION, ZONE
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selected_classes, selects_pod
 

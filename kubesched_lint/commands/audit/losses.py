@@ -24,7 +24,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, only, popcount, positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.scenario.others.running import all_running_pods

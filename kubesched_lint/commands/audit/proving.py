@@ -21,7 +21,7 @@ from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 

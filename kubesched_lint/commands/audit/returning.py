@@ -10,7 +10,7 @@ from kubesched_lint.commands.limits import MOST_PLACES
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, filter_node, message, static_reach
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 from kubesched_lint.findings import Severity
 
 

@@ -38,7 +38,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.explaining.pending import DIFFERS, OLDER, in_words, tally, waiting_pods
 from kubesched_lint.findings import Skip
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 from kubesched_lint.rulebook.library import Rulebook
 
 _SYMPTOM = "symptom"

@@ -18,7 +18,7 @@ from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod, knows_scheduler
 from kubesched_lint.engine.model.resources import made_anew, request_path
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
@@ -26,8 +26,8 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, static_reach
 from kubesched_lint.explaining.pending import is_waiting
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.running_set import Running
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.reading.running_set import Running
 from kubesched_lint.sources.manifests.document import location_of
 
 _FIELDS = {

@@ -13,7 +13,7 @@ from kubesched_lint.commands.audit.findings import FACT, SKEW, AuditFinding
 from kubesched_lint.commands.audit.running_cluster import RunningCluster, place_in
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
 from kubesched_lint.engine.scheduler.topology import counted_domains, eligible_nodes, least_count
 from kubesched_lint.findings import Severity

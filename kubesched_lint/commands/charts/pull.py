@@ -19,12 +19,12 @@ from kubesched_lint.programs import ProgramError, run_as_user
 from kubesched_lint.sources.charts.folder import archive, keep
 from kubesched_lint.sources.charts.lock import Locked, Pinned, is_one_version
 from kubesched_lint.sources.charts.rendering import NO_HELM
-from kubesched_lint.sources.manifests.chart_archive import ArchiveError, chart_in
+from kubesched_lint.sources.manifests.chart_folders.chart_archive import ArchiveError, chart_in
 from kubesched_lint.sources.manifests.document import Document, Skipped
 from kubesched_lint.sources.manifests.inputs import InputFile
-from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.kustomize.rendering import message_of
 from kubesched_lint.sources.manifests.loader import documents_of
+from kubesched_lint.sources.manifests.recognizing.kustomization import value_in
 
 Found = InputFile | Skipped | InputError
 _OCI = "oci://"

@@ -10,10 +10,10 @@ from msgspec.structs import replace
 from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.room import Eviction
 from kubesched_lint.commands.simulate.simulation_report import seen
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.placing.growth.plan import Added
-from kubesched_lint.engine.scenario.mutated import Mutated
+from kubesched_lint.engine.scenario.premises.mutated import Mutated
 from kubesched_lint.findings import Finding, InputError, Severity
 from kubesched_lint.notebook import Shown
 

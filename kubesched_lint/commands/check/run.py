@@ -25,18 +25,24 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.model.policy import autoscaler_of
-from kubesched_lint.engine.model.workload import KINDS, Workload, asked_to_survive, broken_glass_of, is_made_anew
-from kubesched_lint.engine.scenario.mutated import mutated
+from kubesched_lint.engine.model.workloads.workload import (
+    KINDS,
+    Workload,
+    asked_to_survive,
+    broken_glass_of,
+    is_made_anew,
+)
+from kubesched_lint.engine.scenario.premises.mutated import mutated
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.engine.scheduler.eviction import preempting_priority
+from kubesched_lint.engine.scheduler.preemption.eviction import preempting_priority
 from kubesched_lint.findings import Finding, Report, Severity
-from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.linter.environments.environments import named_once, said_once
 from kubesched_lint.project.baseline import KnownFinding, held_against
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -11,9 +11,9 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 
 
 def with_targets(after: Version, cluster: Cluster) -> Version:

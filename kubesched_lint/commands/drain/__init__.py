@@ -1,1 +1,4 @@
-"""The command ``drain``: waves of nodes to drain one after another, or what makes that impossible."""
+"""The command ``drain``: waves of nodes to drain one after another, or what makes that impossible.
+
+Read ``run``, ``plan`` and ``search``, then ``obstacles`` and ``room``.
+"""

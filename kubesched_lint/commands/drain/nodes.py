@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.text import did_you_mean, first_few
 from kubesched_lint.engine.cluster.nodes.elastic import pool_of
 from kubesched_lint.engine.events.search.node_events import uncordoned
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 
 _SET = re.compile(r"^\s*(\S+)\s+(in|notin)\s*\(([^()]*)\)\s*$")
 

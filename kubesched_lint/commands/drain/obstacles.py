@@ -32,10 +32,10 @@ from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import WITHOUT_SCALE, DisruptionBudget
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.judging import SEVERAL_BUDGETS, UNMANAGED, VIOLATES, blame, blamed_for, bound_of
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import UNATTRACTED
-from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
 from kubesched_lint.explaining.disruption import none_allowed
 from kubesched_lint.sources.manifests.document import location_of
 

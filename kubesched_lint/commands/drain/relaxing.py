@@ -15,7 +15,7 @@ from kubesched_lint.engine.events.search.events import ForeignWorkload
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.pod import BoundPod, Pod, Toleration
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scheduler.tolerance import CORDON, repelled
 
 BUDGET, BARE, FINALIZER, REFUSED, ROOM = "budget", "bare-pod", "finalizer", "refused", "room"

@@ -13,7 +13,7 @@ from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.node_events import evict, join, lose, uncordon
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 
 Wave = tuple[str, ...]
 Waves = tuple[Wave, ...]

@@ -42,16 +42,16 @@ from kubesched_lint.engine.controllers.bounds import unknown_scale
 from kubesched_lint.engine.events.limits import MOST_IN_COURSE, MOST_PODS
 from kubesched_lint.engine.model.pod import knows_scheduler
 from kubesched_lint.engine.model.resources import is_resizing
-from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.device_premises import pod_premises
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.devices.over_time import which_matters
 from kubesched_lint.engine.scenario.limits import MOST_NODES
 from kubesched_lint.engine.scenario.pods.pod_labels import not_followed
+from kubesched_lint.engine.scenario.premises.device_premises import pod_premises
 from kubesched_lint.engine.verdicts.missing_facts import emptiness
 from kubesched_lint.explaining.pending import agreement
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.running_set import Running
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.reading.running_set import Running
 from kubesched_lint.progress import titled
 
 _TRACES = 3

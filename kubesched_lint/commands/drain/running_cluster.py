@@ -17,13 +17,13 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.model.workloads.workload import Custom, Workload
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.explaining.refused import accepted, what_is_refused
+from kubesched_lint.explaining.objects.refused import accepted, what_is_refused
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.reading.running_set import running_set
 
 _REMADE = ("ReplicaSet", "ReplicationController", "Job")
 

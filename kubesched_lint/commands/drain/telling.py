@@ -12,7 +12,7 @@ from kubesched_lint.engine.cluster.nodes.index import is_ample
 from kubesched_lint.engine.events.search.explore import TracePart
 from kubesched_lint.engine.events.search.trace import trace
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.model.node import zone_of
+from kubesched_lint.engine.model.nodes.node import zone_of
 from kubesched_lint.engine.runs.narrate import line
 
 _COUNTED = ("cpu", "memory", "pods")

@@ -13,10 +13,10 @@ from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.model.decode.fields import DecodeError
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.resources import made_anew
-from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.linter.environments import environments_of
+from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.linter.environments.environments import environments_of
 
 _KEYS = {"zone": ZONE, "node": HOSTNAME}
 """What a user may write for a topology key."""

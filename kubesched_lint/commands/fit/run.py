@@ -8,31 +8,31 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.limits import MOST_PLACES, MOST_SCALED
-from kubesched_lint.engine.answers.event_bounds import EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
+from kubesched_lint.engine.events.answers.event_bounds import EventBounds
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import ZONE
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import Added
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.engine.scenario.mutated import mutation_notes
 from kubesched_lint.engine.scenario.others.running import lasting_state
+from kubesched_lint.engine.scenario.premises.mutated import mutation_notes
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scheduler.framework import diagnose, message
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.engine.verdicts.missing_facts import lacks_of
-from kubesched_lint.explaining.refused import refused_objects, sentence
+from kubesched_lint.explaining.objects.refused import refused_objects, sentence
 from kubesched_lint.notebook import Shown
 
 _MORE = 100

@@ -13,8 +13,8 @@ from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, is_fixed
 from kubesched_lint.findings import Edit, Finding, Fix
-from kubesched_lint.linter.proposed import proposed, source_of
-from kubesched_lint.linter.rule_results import RuleResult
+from kubesched_lint.linter.results.proposed import proposed, source_of
+from kubesched_lint.linter.results.rule_results import RuleResult
 from kubesched_lint.sources.manifests.changes import Put, Remove, Rename
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.yaml.full_reader import place_of

@@ -16,7 +16,7 @@ from kubesched_lint.sources.manifests.kustomize.kustomizing import render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
 from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
 from kubesched_lint.sources.manifests.loader import Entry, documents_of
-from kubesched_lint.sources.manifests.provenance import KustomizeRendering
+from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.split import text_of
 
 Outcome = InputFile | Skipped | InputError

@@ -38,14 +38,14 @@ from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Finding, Fix, Report, Severity
-from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.globs import Globs
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.proposed import source_of
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.rule_results import RuleResult
-from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.results.causes import number_of
+from kubesched_lint.linter.results.proposed import source_of
+from kubesched_lint.linter.results.rule_results import RuleResult
+from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.changes import ChangeError
 from kubesched_lint.sources.manifests.document import Document

@@ -18,14 +18,14 @@ from kubesched_lint.commands.fix.rerendering import rendered_again
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.files import content, opened, place_of
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.sources.manifests.document import Document, Text
 from kubesched_lint.sources.manifests.editing import splice_of, spliced
 from kubesched_lint.sources.manifests.filling import Filling
 from kubesched_lint.sources.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.sources.manifests.loader import Entry, documents
-from kubesched_lint.sources.manifests.provenance import KustomizeRendering
+from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.fragments import Fragment, fragments
 from kubesched_lint.sources.manifests.yaml.second_reader import Made, objection
 from kubesched_lint.sources.manifests.yaml.split import text_of

@@ -1,1 +1,4 @@
-"""``lint``: files and cluster in, one report out."""
+"""``lint``: files and cluster in, one report out.
+
+Read ``run``, ``known`` and ``past``, then ``request`` and ``cache``, which stand before them.
+"""

@@ -15,16 +15,16 @@ from kubesched_lint.commands.limits import MOST_DRAWN, MOST_WORK, MOST_WORKLOADS
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.cluster.nodeset import holds, positions
 from kubesched_lint.engine.controllers.daemonset import with_daemon_tolerations
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import created_pods
 from kubesched_lint.engine.placing.placing import Placing
 from kubesched_lint.engine.placing.wanted import pods_of_the_set
 from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scheduler.framework import static_reach
-from kubesched_lint.explaining.grouping import grouping_key
+from kubesched_lint.explaining.spreading.grouping import grouping_key
 from kubesched_lint.findings import Finding
 from kubesched_lint.sources.manifests.document import location_of
 

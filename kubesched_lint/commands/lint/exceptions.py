@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.identity import Itself
-from kubesched_lint.explaining.exceptions import ends_soon, has_ended
-from kubesched_lint.explaining.waiver import Waiver, WaiverUse
+from kubesched_lint.explaining.waivers.exceptions import ends_soon, has_ended
+from kubesched_lint.explaining.waivers.waiver import Waiver, WaiverUse
 from kubesched_lint.findings import EndingException, Finding, Report
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.rule_results import finding_of, numbered
+from kubesched_lint.linter.results.rule_results import finding_of, numbered
 from kubesched_lint.project.owners import OwnersOfFiles
 from kubesched_lint.rulebook.library import Rulebook
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.lint.remarks import with_notes
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.findings import Report
-from kubesched_lint.linter.rule_results import numbered
+from kubesched_lint.linter.results.rule_results import numbered
 from kubesched_lint.project.baseline import KnownFinding, gone_note, held_against
 
 

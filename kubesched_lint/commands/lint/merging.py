@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.base.text import in_which
 from kubesched_lint.findings import Finding, Report, Summary
-from kubesched_lint.linter.environments import once_each
+from kubesched_lint.linter.environments.environments import once_each
 
 T = TypeVar("T")
 H = TypeVar("H", bound=Hashable)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kubesched_lint.engine.base.text import SHOWN
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, describes_cluster
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, describes_cluster
 from kubesched_lint.sources.manifests.loader import InputFile, find_files
 
 

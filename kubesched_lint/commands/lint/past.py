@@ -17,7 +17,7 @@ from kubesched_lint.engine.scenario.former import rolled_out
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Report
 from kubesched_lint.linter.options import BaselineError, Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.project.changed import Changes, only_changed
 from kubesched_lint.project.commits import as_relative
 from kubesched_lint.rulebook.library import Rulebook

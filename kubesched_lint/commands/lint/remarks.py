@@ -15,13 +15,13 @@ from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.findings import Report, Skip
-from kubesched_lint.linter.causes import number_of
 from kubesched_lint.linter.options import BaselineError, Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.results.causes import number_of
 from kubesched_lint.project.baseline import held_against, read_baseline
 from kubesched_lint.rulebook.library import Rulebook
-from kubesched_lint.sources.manifests.classify import HELM
 from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.recognizing.classify import HELM
 
 BASELINE = "kubesched-baseline.json"
 """The file that ``baseline write`` writes unless the user names another one."""

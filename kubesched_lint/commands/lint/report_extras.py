@@ -15,10 +15,10 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.placing.scenarios import grown_scenario, without_transient
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.explaining.refused import accepted
+from kubesched_lint.explaining.objects.refused import accepted
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 
 
 class ReportExtras(Struct, frozen=True):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kubesched_lint.linter.options import Options
     from kubesched_lint.project.baseline import KnownFinding
     from kubesched_lint.project.changed import Changes
-    from kubesched_lint.project.config import Given
+    from kubesched_lint.project.config.keys import Given
     from kubesched_lint.rulebook.library import Rulebook
     from kubesched_lint.sources.clusters.read import Contents
     from kubesched_lint.sources.manifests.inputs import Input, Progress

@@ -29,21 +29,21 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by, minor_of
 from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
 from kubesched_lint.engine.placing.scenarios import without_transient
-from kubesched_lint.engine.scenario.mutated import mutation_notes
+from kubesched_lint.engine.scenario.premises.mutated import mutation_notes
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Report, Summary
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.proposed import is_any_written
-from kubesched_lint.linter.reading import ManifestSet, manifest_set, ref_of
-from kubesched_lint.linter.suppression import suppress
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set, ref_of
+from kubesched_lint.linter.results.proposed import is_any_written
+from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.loader import InputFile, documents_of, find_files
-from kubesched_lint.sources.manifests.meant import Scope
+from kubesched_lint.sources.manifests.recognizing.meant import Scope
 
 if TYPE_CHECKING:
     from kubesched_lint.commands.lint.cache import CacheFolder

@@ -13,14 +13,14 @@ from kubesched_lint.commands.lint.run import entries_of, scope_of
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.files import content, is_within
 from kubesched_lint.findings import InputError, Report
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.document import RENDERED, Document, sources_of
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
 from kubesched_lint.sources.manifests.loader import find_files
 
 if TYPE_CHECKING:
     from kubesched_lint.linter.options import Options
-    from kubesched_lint.project.config import Target
+    from kubesched_lint.project.config.keys import Target
     from kubesched_lint.sources.manifests.inputs import Input
 
 ERROR, NOTE = "error", "note"
@@ -156,7 +156,7 @@ def _joined(paths: Iterable[str]) -> Iterator[str]:
 
 def _listed(kustomization: str) -> Iterable[str]:
     # It imports PyYAML, which a run without targets does not need.
-    from kubesched_lint.sources.manifests.kustomization import listing
+    from kubesched_lint.sources.manifests.recognizing.kustomization import listing
 
     try:
         return frozenset().union(*listing(content(kustomization, LARGEST)))

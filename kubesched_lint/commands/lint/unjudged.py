@@ -10,9 +10,8 @@ from kubesched_lint.commands.lint.request import Request
 from kubesched_lint.custom.kinds import is_release
 from kubesched_lint.findings import InputError, LeftOut, Report, Summary
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.project.config import Given
-from kubesched_lint.sources.manifests.classify import HELM, TERRAFORM, YTT
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.project.config.keys import Given
 from kubesched_lint.sources.manifests.document import (
     CHART,
     ENCRYPTED,
@@ -20,6 +19,7 @@ from kubesched_lint.sources.manifests.document import (
     REMOTE_KUSTOMIZATION,
     Unread,
 )
+from kubesched_lint.sources.manifests.recognizing.classify import HELM, TERRAFORM, YTT
 
 _HELM = "helm template NAME CHART --repo URL --version VERSION --values FILE"
 _RENDERED_ELSEWHERE = {

@@ -1,1 +1,4 @@
-"""``plan``: what a change of the manifests does to each workload."""
+"""``plan``: what a change of the manifests does to each workload.
+
+Read ``run``, ``sides`` and ``changes``, then ``judging`` and ``comparing``.
+"""

@@ -16,7 +16,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.start.groups import guarded_groups
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import identity
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of
 from kubesched_lint.engine.placing.scenarios import grown_scenario
 from kubesched_lint.engine.scenario.former import template_differs

@@ -13,9 +13,9 @@ from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.pods.template import changed_fields
 from kubesched_lint.engine.model.inventory import identity
-from kubesched_lint.engine.model.workload import KINDS, ROLLED_OUT, Workload, written_template
+from kubesched_lint.engine.model.workloads.workload import KINDS, ROLLED_OUT, Workload, written_template
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
-from kubesched_lint.linter.reading import ManifestSet, ref_of
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, ref_of
 from kubesched_lint.sources.manifests.document import Document, location_of
 
 CREATED, REMOVED, REPLACED = "created", "removed", "replaced"

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.plan_result import BudgetChange, CellChange, StuckRollout
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, UNKNOWN, Cell
-from kubesched_lint.engine.answers.order import BETTER, WORSE, differs
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.answers.cells import BAD, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.order import BETTER, WORSE, differs
 from kubesched_lint.engine.model.policy import DisruptionBudget
 
 

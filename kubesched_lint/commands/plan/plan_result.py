@@ -11,13 +11,13 @@ from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport, seen
-from kubesched_lint.engine.answers.cells import REFUSED, UNKNOWN, Cell
-from kubesched_lint.engine.answers.order import BETTER, WORSE, direction
 from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.events.answers.cells import REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.order import BETTER, WORSE, direction
 from kubesched_lint.engine.placing.growth.plan import Added
 from kubesched_lint.engine.verdicts.at_once import AtOnce
 from kubesched_lint.findings import InputError, Severity
-from kubesched_lint.linter.environments import named_once
+from kubesched_lint.linter.environments.environments import named_once
 from kubesched_lint.notebook import Shown
 from kubesched_lint.project.finding_changes import FindingChanges, worst
 from kubesched_lint.sources.manifests.document import Unread

@@ -20,7 +20,7 @@ from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.engine.cluster.nodepools.minimum import standing
 from kubesched_lint.engine.cluster.nodepools.templates import templates
 from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL, pool_of
-from kubesched_lint.engine.model.node import HOSTNAME, KARPENTER, ZONE, Node, NodePool, with_kept_labels
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, KARPENTER, ZONE, Node, NodePool, with_kept_labels
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.sources.clusters.terraform import Group, TerraformPools

@@ -18,7 +18,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import pool_of
 from kubesched_lint.engine.cluster.nodes.index import is_ample
 from kubesched_lint.engine.cluster.pods.classes import PodClass
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.placing.coming import Coming
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import Added

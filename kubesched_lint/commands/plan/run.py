@@ -40,7 +40,7 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.at_once import AtOnce, at_once, weakened
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.explaining.pending import agreement
-from kubesched_lint.linter.environments import named_once, said_once
+from kubesched_lint.linter.environments.environments import named_once, said_once
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.terraform import TerraformPools
 

@@ -12,9 +12,9 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.revisions import live_replicas
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.linter.running_set import running_set
+from kubesched_lint.linter.reading.running_set import running_set
 
 RUNNING = "what runs in the cluster"
 

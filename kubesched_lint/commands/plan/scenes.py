@@ -19,12 +19,18 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.explaining.refused import accepted
-from kubesched_lint.linter.alternatives import Alternatives
-from kubesched_lint.linter.environments import Environment, Environments, environments_of, said_once, shared_part
+from kubesched_lint.explaining.objects.refused import accepted
+from kubesched_lint.linter.environments.alternatives import Alternatives
+from kubesched_lint.linter.environments.environments import (
+    Environment,
+    Environments,
+    environments_of,
+    said_once,
+    shared_part,
+)
 
 
 class Side(Struct, frozen=True):

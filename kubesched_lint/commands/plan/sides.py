@@ -20,7 +20,7 @@ from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.programs import NoWorkTreeError, ProgramError, WorkTree
 from kubesched_lint.project.commits import (
     HEAD,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.plan_result import Plan, workloads_once
 from kubesched_lint.commands.simulate.simulation_report import merged
-from kubesched_lint.linter.environments import named_once, said_once, unless_all
+from kubesched_lint.linter.environments.environments import named_once, said_once, unless_all
 from kubesched_lint.project.finding_changes import FindingChanges, of_whole_findings, seen
 
 Part = tuple[str, Plan]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from kubesched_lint.commands.plan.changes import CREATED, REMOVED, UNREAD, ObjectChange
 from kubesched_lint.findings import InputError
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.sources.manifests.document import Unread
 
 

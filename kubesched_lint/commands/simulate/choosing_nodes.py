@@ -11,7 +11,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.events.search.hypotheses import Names, Newcomer
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node, names_place
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, REGION, ZONE, Node, names_place
 
 FORMS = "node/NAME, KEY=VALUE or KEY=VALUE,KEY=VALUE"
 _SHORT = {"zone": ZONE, "region": REGION, "hostname": HOSTNAME}

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, Cell, cut_short, nothing
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, Cell, cut_short, nothing
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.scenarios import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.scenario.scenario import Scenario

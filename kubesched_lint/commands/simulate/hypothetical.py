@@ -9,7 +9,7 @@ from kubesched_lint.commands.simulate.choosing_nodes import FORMS, chosen, copie
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange, made_unreachable, together
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 
 Asked = tuple[str, str]
 """(option, its value), as ``("lose", "zone=a")``; the value of a flag is empty."""

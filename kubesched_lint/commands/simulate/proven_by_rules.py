@@ -11,18 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell, Range, Witness, not_known, words
-from kubesched_lint.engine.answers.event_bounds import NO_NODE
 from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, Cell, Range, Witness, not_known, words
+from kubesched_lint.engine.events.answers.event_bounds import NO_NODE
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import Evidence, Severity
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.rule_results import RuleResult
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.results.rule_results import RuleResult
 from kubesched_lint.rulebook.library import Rulebook
 
 EVENTS = ("deploy", "rollout")

@@ -29,21 +29,21 @@ from kubesched_lint.commands.simulate.short_set import short_sets
 from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport, WorkloadSkew, merged
 from kubesched_lint.commands.why.naming import NamingError, find
-from kubesched_lint.engine.answers.cells import Cell, cut_short, refused
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import Cell, cut_short, refused
 from kubesched_lint.engine.events.search.picture import Picture, picture
 from kubesched_lint.engine.events.start.shapes import shape
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet, zones
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.scenarios import (
     amid_rollout,
@@ -52,21 +52,21 @@ from kubesched_lint.engine.placing.scenarios import (
 )
 from kubesched_lint.engine.runs.courses import Effort
 from kubesched_lint.engine.runs.skew import Skew, skews
-from kubesched_lint.engine.scenario.mutated import mutation_notes
-from kubesched_lint.engine.scenario.premises import assumed_account
+from kubesched_lint.engine.scenario.premises.mutated import mutation_notes
+from kubesched_lint.engine.scenario.premises.premises import assumed_account
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.at_once import at_once
 from kubesched_lint.engine.verdicts.matrix import EVENTS, Matrix, Row
 from kubesched_lint.engine.verdicts.table import WHOLE, Table
 from kubesched_lint.engine.verdicts.what_if import MEANWHILE
-from kubesched_lint.explaining.grouping import grouping_key
+from kubesched_lint.explaining.nodes.pool_notes import pool_notes
+from kubesched_lint.explaining.objects.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.explaining.pending import agreement
-from kubesched_lint.explaining.pool_notes import pool_notes
-from kubesched_lint.explaining.refused import Refusal, accepted, refused_objects, sentence, what_is_refused
-from kubesched_lint.linter.environments import environments_of
+from kubesched_lint.explaining.spreading.grouping import grouping_key
+from kubesched_lint.linter.environments.environments import environments_of
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet
-from kubesched_lint.linter.rule_results import RuleResult
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
+from kubesched_lint.linter.results.rule_results import RuleResult
 
 
 class _Asked(Struct, frozen=True):

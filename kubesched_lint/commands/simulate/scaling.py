@@ -10,7 +10,7 @@ from kubesched_lint.commands.why.naming import NamingError, find
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.sizes import scale_event
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import SCALED
+from kubesched_lint.engine.model.workloads.workload import SCALED
 
 _HINT = "--scale takes NAME=N, NAMESPACE/NAME=N or KIND/NAMESPACE/NAME=N"
 

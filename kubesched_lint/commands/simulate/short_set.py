@@ -9,7 +9,7 @@ from msgspec import Struct
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.engine.placing.together.after_losses import Short, short_after_losses
-from kubesched_lint.engine.scenario.device_premises import set_premises
+from kubesched_lint.engine.scenario.premises.device_premises import set_premises
 from kubesched_lint.engine.scenario.scenario import Scenario
 
 _WHAT = {"node-loss": "node", "zone-loss": "zone"}

@@ -11,14 +11,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
 from kubesched_lint.commands.simulate.short_set import ShortAfterLoss
-from kubesched_lint.engine.answers.cells import BAD, Cell
 from kubesched_lint.engine.base.places import Location
+from kubesched_lint.engine.events.answers.cells import BAD, Cell
 from kubesched_lint.engine.events.search.picture import Picture
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.skew import Skew
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import InputError
-from kubesched_lint.linter.environments import named_once, once_each, said_once, with_environments
+from kubesched_lint.linter.environments.environments import named_once, once_each, said_once, with_environments
 from kubesched_lint.sources.manifests.document import location_of
 
 Part = tuple[str, "SimulationReport"]

@@ -1,1 +1,4 @@
-"""``verify``: compare our predictions with recorded decisions, admissions, lifecycles and deployments."""
+"""``verify``: compare our predictions with recorded decisions, admissions, lifecycles and deployments.
+
+Read ``run`` and ``recordings``, then the module of one kind of recording.
+"""

@@ -21,14 +21,14 @@ from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment, RecordedPhase, Seen
 from kubesched_lint.custom.kinds import SHIPPED
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by, minor_of
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, FINE, LIKELY, NONE, UNKNOWN, Cell
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding, Report, Severity
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -14,7 +14,7 @@ from kubesched_lint.engine.cluster.pods.pod_scheduled import SchedulerMessage, s
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.framework import diagnose, message
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 
 _STARTS, _LOOKS = 8, 700
 """Starts, each with fewer pods than the one before, and looks at the message from each."""

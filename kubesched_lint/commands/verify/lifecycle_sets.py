@@ -14,8 +14,8 @@ from kubesched_lint.commands.verify.agreement import Agreement, Answer
 from kubesched_lint.commands.verify.deployments import judge, predict
 from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.engine.conformance import Compared, compare
-from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.model.nodes.node import ZONE
+from kubesched_lint.engine.model.workloads.workload import KINDS
 
 Recorded = Mapping[str, Any]
 _HASH = "recorded"

@@ -19,7 +19,7 @@ from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.running import all_running_pods
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.pending import AGREES, UNTESTED, Waiting, waiting_pods
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 
 
 def messages(case: Mapping[str, Any], manifests: ManifestSet, cluster: Cluster) -> Iterator[tuple[ObjectRef, Answer]]:

@@ -25,28 +25,28 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.resources import made_anew
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import TODAY
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.placing.scenarios import with_known_growth
-from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
-from kubesched_lint.engine.scenario.premises import assumed_account
+from kubesched_lint.engine.scenario.premises.device_premises import pod_premises
+from kubesched_lint.engine.scenario.premises.premises import assumed_account
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scenario.storage.claims import storage_to_be, without_unknown_storage
 from kubesched_lint.engine.scheduler.framework import diagnose
 from kubesched_lint.engine.verdicts.missing_facts import fate_of_group, lacks_of
 from kubesched_lint.explaining.crowding.beside import Turn, place_rest
+from kubesched_lint.explaining.nodes.pool_notes import verdict_note
+from kubesched_lint.explaining.objects.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.explaining.pending import agreement
-from kubesched_lint.explaining.pool_notes import verdict_note
-from kubesched_lint.explaining.refused import accepted, refused_objects, sentence, what_is_refused
-from kubesched_lint.linter.duplicate_definitions import one_of_each
-from kubesched_lint.linter.environments import environments_of
+from kubesched_lint.linter.environments.duplicate_definitions import one_of_each
+from kubesched_lint.linter.environments.environments import environments_of
 
 
 class Question(Struct, frozen=True):

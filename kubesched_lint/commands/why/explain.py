@@ -17,10 +17,10 @@ from kubesched_lint.engine.scheduler.devices.life import allocations
 from kubesched_lint.engine.scheduler.framework import GATED, UNASKED, Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.placement import is_sampled
 from kubesched_lint.engine.scheduler.plugins.dynamic_resources import attempt_of
-from kubesched_lint.engine.scheduler.preemption import preempt
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 from kubesched_lint.engine.scheduler.scoring import score
-from kubesched_lint.engine.scheduler.verdict import Rejection
-from kubesched_lint.explaining.refused import Refusal
+from kubesched_lint.explaining.objects.refused import Refusal
 
 
 class Obstacle(Struct, frozen=True):

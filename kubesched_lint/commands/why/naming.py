@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, meant
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 _SHORT = {
     "cj": "cronjob",

@@ -6,7 +6,7 @@ from pathlib import Path as File
 
 from kubesched_lint.commands.workloads.mapping import as_markdown
 from kubesched_lint.custom.card import CustomKind, cards_folder
-from kubesched_lint.rulebook.card import Card, read_card
+from kubesched_lint.rulebook.cards.card import Card, read_card
 
 
 def card_of(kind: CustomKind) -> Card:

@@ -12,8 +12,8 @@ from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.model.decode.fields import words
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.workload import Custom, Workload
-from kubesched_lint.linter.reading import ManifestSet
+from kubesched_lint.engine.model.workloads.workload import Custom, Workload
+from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.printing import json_text
 from kubesched_lint.sources.manifests.document import Document, Move
 

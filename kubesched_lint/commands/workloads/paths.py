@@ -12,8 +12,8 @@ from kubesched_lint.custom.expression import parsed
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.engine.model.decode.fields import words
-from kubesched_lint.rulebook.card import Card
-from kubesched_lint.rulebook.frontmatter import CardError
+from kubesched_lint.rulebook.cards.card import Card
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 
 _ITEM = 0
 """The step to the items of a list."""

@@ -12,17 +12,17 @@ from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.workloads.paths import misspelt
 from kubesched_lint.custom.card import usable
 from kubesched_lint.custom.kinds import Kinds
-from kubesched_lint.engine.answers.cells import BAD, FINE, UNKNOWN, Cell
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, UNKNOWN, Cell
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading import ManifestSet, manifest_set
-from kubesched_lint.rulebook.card import Card, Fence
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
+from kubesched_lint.rulebook.cards.card import Card, Fence
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, MARK
-from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents

@@ -24,7 +24,7 @@ from kubesched_lint.engine.base.places import Manifest, Source
 from kubesched_lint.engine.base.plain import value_at
 from kubesched_lint.engine.base.quirks import TEMPLATES_OF_STATEFUL_SETS, has
 from kubesched_lint.engine.model.policy import LimitRange, Namespace, PriorityClass, ResourceQuota
-from kubesched_lint.engine.model.workload import written_template
+from kubesched_lint.engine.model.workloads.workload import written_template
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.model.labels import Labels
     from kubesched_lint.engine.model.pod import Pod
     from kubesched_lint.engine.model.policy import LimitItem, RuntimeClass
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 P = TypeVar("P", "LimitRange", "ResourceQuota")

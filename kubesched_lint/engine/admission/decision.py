@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.policy import LimitRange, Namespace, ResourceQuota, RuntimeClass
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 VALIDATION = "validation"
 

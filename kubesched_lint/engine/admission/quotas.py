@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.pod import BoundPod, Container, Pod, PodAffinit
 from kubesched_lint.engine.model.policy import QuotaScope, ResourceQuota
 from kubesched_lint.engine.model.resources import effective_requests, is_extended
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.model.workload import Workload, written_template
+from kubesched_lint.engine.model.workloads.workload import Workload, written_template
 
 _CLAIMS = ("persistentvolumeclaims", "count/persistentvolumeclaims")
 _STORAGE = "requests.storage"

@@ -19,7 +19,7 @@ from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.quirks import unwritten
 from kubesched_lint.engine.model.labels import Labels, Requirement, Selector
 from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, SpreadConstraint, profile_of
-from kubesched_lint.engine.model.workload import SCALED, Workload
+from kubesched_lint.engine.model.workloads.workload import SCALED, Workload
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.inventory import Inventory

@@ -54,7 +54,7 @@ def refusal(expression: str) -> str:
     """Return why no API server takes a selector; empty if one may take it."""
     if _USUAL.fullmatch(expression) or not has_cel() or _ASKS_FOR_FIELD.search(expression):
         return ""
-    from kubesched_lint.engine.model.device_cel.environment import environments
+    from kubesched_lint.engine.model.devices.cel.environment import environments
 
     try:
         yielded = str(environments()[0].compile(expression).return_type())

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from kubesched_lint.engine.answers.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Bound
 from kubesched_lint.engine.base.text import plural
-from kubesched_lint.engine.bounds.bounds import number_of_domains, spread_bound
+from kubesched_lint.engine.bounds.bounds import number_of_domains
+from kubesched_lint.engine.bounds.spread import spread_bound
 from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.events.answers.event_bounds import NO_NODE, ON_ALL, ON_NOTHING, Bound
 from kubesched_lint.engine.events.start.groups import acquaintances
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_neighbours, room_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 
 

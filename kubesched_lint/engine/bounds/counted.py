@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from kubesched_lint.engine.answers.event_bounds import (
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.text import many, plural
+from kubesched_lint.engine.bounds.affinity import most_beside
+from kubesched_lint.engine.bounds.bounds import most_of_template, most_on_fewer, most_placed
+from kubesched_lint.engine.bounds.closed_forms import placed
+from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
+from kubesched_lint.engine.bounds.supposed_bounds import rolling_total, supposed_bounds, surging
+from kubesched_lint.engine.bounds.unreachable import if_unreachable, losses
+from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
+from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds
+from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.answers.event_bounds import (
     FRESH,
     NOTHING_ELSE,
     ON_ALL,
@@ -15,16 +26,6 @@ from kubesched_lint.engine.answers.event_bounds import (
     EventBounds,
     Meanwhile,
 )
-from kubesched_lint.engine.base import work
-from kubesched_lint.engine.base.text import many, plural
-from kubesched_lint.engine.bounds.bounds import most_beside, most_of_template, most_on_fewer, most_placed
-from kubesched_lint.engine.bounds.closed_forms import placed
-from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
-from kubesched_lint.engine.bounds.supposed_bounds import rolling_total, supposed_bounds, surging
-from kubesched_lint.engine.bounds.unreachable import if_unreachable, losses
-from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
-from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds
-from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
 from kubesched_lint.engine.events.start.overlooked import may_overlook
@@ -33,7 +34,7 @@ from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.revisions import is_looser, is_mixed, stands_well
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
-from kubesched_lint.engine.model.workload import ROLLED_OUT
+from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT
 from kubesched_lint.engine.scheduler.capacity import copies, tightest_resource
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 from math import prod
 
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.bounds.devices import with_devices
 from kubesched_lint.engine.bounds.idle import idle
@@ -14,6 +13,7 @@ from kubesched_lint.engine.bounds.least import returns
 from kubesched_lint.engine.bounds.parts import sharpened
 from kubesched_lint.engine.bounds.stranded import lessened
 from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.overlooked import may_overlook

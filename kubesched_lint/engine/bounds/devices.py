@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from math import inf
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.cluster.devices import CHOSEN
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import (
     SimulatedMember,
     SimulatedSet,

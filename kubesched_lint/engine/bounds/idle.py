@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubesched_lint.engine.bounds.supposed_bounds import after_of
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, zones
 from kubesched_lint.engine.events.start.sizes import scaled_to, size_after
-from kubesched_lint.engine.model.workload import ROLLED_OUT, SCALED
+from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT, SCALED
 
 
 def idle(member: SimulatedMember, event: str) -> str:

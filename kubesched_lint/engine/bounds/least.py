@@ -14,7 +14,6 @@ from math import prod
 from operator import or_
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.event_bounds import NO_NODE, NOTHING_ELSE, OTHERS_STAY, Bound, Meanwhile
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.bounds.bounds import number_of_domains
@@ -26,10 +25,11 @@ from kubesched_lint.engine.bounds.competition.full_nodes import (
     takers_of_ports,
 )
 from kubesched_lint.engine.bounds.competition.leading import is_led
-from kubesched_lint.engine.bounds.volume_constraints import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
+from kubesched_lint.engine.bounds.volumes.volume_constraints import MAY_TIE, REFUSED, least_at_home, least_tied, tie_of
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.answers.event_bounds import NO_NODE, NOTHING_ELSE, OTHERS_STAY, Bound, Meanwhile
 from kubesched_lint.engine.events.limits import MOST_TRIED
 from kubesched_lint.engine.events.start import others
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
@@ -39,7 +39,7 @@ from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_ne
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
 from kubesched_lint.engine.scheduler.topology import (

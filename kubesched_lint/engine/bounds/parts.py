@@ -22,14 +22,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.bounds.counted import count, stopped_by_budgets
 from kubesched_lint.engine.bounds.least import returns
 from kubesched_lint.engine.bounds.unreachable import losses
-from kubesched_lint.engine.bounds.volume_constraints import MAY_TIE, have_volumes
+from kubesched_lint.engine.bounds.volumes.volume_constraints import MAY_TIE, have_volumes
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.cluster.pods.alike import Alike
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.search.node_events import cordoned
 from kubesched_lint.engine.events.start.evictable_pods import comes_back, guests_of
 from kubesched_lint.engine.events.start.overlooked import may_overlook, repels_unseen
@@ -46,9 +46,9 @@ from kubesched_lint.engine.events.start.simulated_set import (
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
-from kubesched_lint.engine.model.workload import SCALED, Workload
-from kubesched_lint.engine.scheduler.eviction import may_evict, surely_preempts
+from kubesched_lint.engine.model.workloads.workload import SCALED, Workload
 from kubesched_lint.engine.scheduler.framework import static_feasible
+from kubesched_lint.engine.scheduler.preemption.eviction import may_evict, surely_preempts
 
 _STANDS = "its pods run, and nothing that moves can preempt them"
 

@@ -11,11 +11,11 @@ Both hold whoever is preempted after the loss: a preempted pod comes back under 
 
 from __future__ import annotations
 
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
-from kubesched_lint.engine.bounds.bounds import counted_of_others
 from kubesched_lint.engine.bounds.parts import stands_before_losses
+from kubesched_lint.engine.bounds.spread import counted_of_others
 from kubesched_lint.engine.bounds.unreachable import leaves_empty, losses, stays_there, why_apart
 from kubesched_lint.engine.cluster.nodeset import NodeSet
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import FRESH, Bound, EventBounds, Meanwhile
 from kubesched_lint.engine.bounds.bounds import most_placed
 from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
 from kubesched_lint.engine.bounds.unreachable import if_unreachable
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds, rolling_bounds
+from kubesched_lint.engine.events.answers.event_bounds import FRESH, Bound, EventBounds, Meanwhile
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, NodeChange
 from kubesched_lint.engine.events.search.supposing import rolls
 from kubesched_lint.engine.events.start.evictable_pods import comes_back
@@ -22,7 +22,7 @@ from kubesched_lint.engine.events.start.overlooked import may_overlook
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import may_miss
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def surging(workload: Workload, wanted: int) -> tuple[int, int]:

@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 
-from kubesched_lint.engine.answers.event_bounds import FRESH, Bound, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.competition.contenders import counted, repelling
 from kubesched_lint.engine.bounds.least import least_placed
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of
+from kubesched_lint.engine.events.answers.event_bounds import FRESH, Bound, EventBounds
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set, zones
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint

@@ -26,16 +26,16 @@ from kubesched_lint.engine.cluster.pods.alike import alike
 from kubesched_lint.engine.cluster.pods.mutations import Mutations
 from kubesched_lint.engine.cluster.pods.running import Running
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, ZONE
+from kubesched_lint.engine.model.nodes.node import CLUSTER_AUTOSCALER, ZONE
 from kubesched_lint.engine.model.resources import settled
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.base.places import Source
     from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
     from kubesched_lint.engine.cluster.pods.alike import Alike
-    from kubesched_lint.engine.model.node import NodePool
+    from kubesched_lint.engine.model.nodes.node import NodePool
     from kubesched_lint.engine.model.pod import BoundPod
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 LIVE = "live"
 """The prefix for a live cluster; a file of that name is ``./live``."""

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.partly_compared import PartlyCompared
 from kubesched_lint.engine.base.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.engine.base.releases import RECORDED
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     Allocation,
     Device,
     DeviceClaim,
@@ -28,7 +28,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.resources import DEVICE_CLASS, may_be_devices
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import Node
+    from kubesched_lint.engine.model.nodes.node import Node
     from kubesched_lint.engine.model.pod import Pod
 
 NO_EXECUTE = "NoExecute"

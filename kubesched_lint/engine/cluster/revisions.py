@@ -9,7 +9,7 @@ from kubesched_lint.engine.cluster.pods.running import HASH, ordinal_of
 from kubesched_lint.engine.cluster.pods.template import difference, written_template
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.policy import Autoscaler
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def running_pods_of(workload: Workload, cluster: Cluster) -> tuple[BoundPod, ...]:

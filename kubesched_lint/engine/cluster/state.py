@@ -9,14 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.engine.base.releases import RECORDED
-from kubesched_lint.engine.cluster.labelled import PodIndex
 from kubesched_lint.engine.cluster.ledger import PODS, Ledger
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of, only
 from kubesched_lint.engine.cluster.pods.alike import Alike, alike
 from kubesched_lint.engine.cluster.pods.classes import PodClass, PodClasses
 from kubesched_lint.engine.cluster.pods.known_pods import KnownPods
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.cluster.topology import NodeCounter
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Labels, Selector

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from kubesched_lint.engine.model.labels import Labels, go_int
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Strategy, Workload
+from kubesched_lint.engine.model.workloads.workload import Strategy, Workload
 
 
 def scaled(bound: int | str | None, total: int, *, up: bool) -> int:

@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, Toleration
-from kubesched_lint.engine.model.workload import Strategy
+from kubesched_lint.engine.model.workloads.workload import Strategy
 from kubesched_lint.engine.scheduler.tolerance import repelled
 
 _TAINTS = (

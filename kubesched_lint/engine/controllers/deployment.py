@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from kubesched_lint.engine.controllers.bounds import rolling_bounds
-from kubesched_lint.engine.model.workload import Strategy
+from kubesched_lint.engine.model.workloads.workload import Strategy
 
 
 class ReplicaSetSize(Struct, frozen=True):

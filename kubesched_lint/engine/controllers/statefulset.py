@@ -16,7 +16,7 @@ from kubesched_lint.engine.base.quirks import STATEFUL_SET_MAX_UNAVAILABLE, STAT
 from kubesched_lint.engine.controllers.bounds import scaled
 from kubesched_lint.engine.model.pod import Pod, Volume
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 class OrdinalPod(NamedTuple):

@@ -11,10 +11,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.identity import Itself
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.devices import (
+    from kubesched_lint.engine.model.devices.devices import (
         DeviceClaim,
         DeviceClaimTemplate,
         DeviceClass,
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         ResourceSlice,
     )
     from kubesched_lint.engine.model.labels import Labels
-    from kubesched_lint.engine.model.node import Node, NodeOverlay, NodePool
-    from kubesched_lint.engine.model.node_makers import NodeMaker
+    from kubesched_lint.engine.model.nodes.node import Node, NodeOverlay, NodePool
+    from kubesched_lint.engine.model.nodes.node_makers import NodeMaker
     from kubesched_lint.engine.model.pod import BoundPod, SchedulerProfile
     from kubesched_lint.engine.model.policy import (
         Autoscaler,
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         StorageClass,
         VolumeAttachment,
     )
-    from kubesched_lint.engine.model.vertical import VerticalAutoscaler
     from kubesched_lint.engine.model.webhooks import WebhookConfiguration
+    from kubesched_lint.engine.model.workloads.vertical import VerticalAutoscaler
 
 
 class Inventory(Struct, frozen=True, eq=False, dict=True):

@@ -12,7 +12,7 @@ from kubesched_lint.engine.base.partly_compared import Distinct, PartlyCompared
 from kubesched_lint.engine.base.places import ObjectRef, Path, Source
 from kubesched_lint.engine.model.labels import Labels, Selector
 from kubesched_lint.engine.model.pod import Pod, Resources, Toleration
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 class Namespace(PartlyCompared, frozen=True):

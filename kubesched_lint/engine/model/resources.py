@@ -13,10 +13,10 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.engine.model.pod import Container, Held, Pod, Resources, SchedulerProfile
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.devices import DeviceClass
+    from kubesched_lint.engine.model.devices.devices import DeviceClass
 
 
 _POD_LEVEL = ("cpu", "memory")

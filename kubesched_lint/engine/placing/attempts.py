@@ -22,7 +22,7 @@ from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import modelled_templates, without_unknown_storage
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
     from kubesched_lint.engine.scenario.scenario import Scenario
 
 raising = False

@@ -14,7 +14,7 @@ from kubesched_lint.engine.controllers.daemonset import pinned, with_daemon_tole
 from kubesched_lint.engine.controllers.statefulset import pod_with_claims
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import Pod, knows_scheduler
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.placing import Copies
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.applying.order import sync_wave
@@ -23,7 +23,7 @@ from kubesched_lint.engine.scenario.pods.pod_labels import read_labels, values_k
 from kubesched_lint.engine.scenario.quotas import granted
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claims import is_known, modelled_templates
-from kubesched_lint.engine.scheduler.eviction import NOBODY, preempting_priority
+from kubesched_lint.engine.scheduler.preemption.eviction import NOBODY, preempting_priority
 
 
 class Queued(Copies):

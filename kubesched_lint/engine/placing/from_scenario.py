@@ -15,11 +15,11 @@ from kubesched_lint.engine.controllers.statefulset import claim_name
 from kubesched_lint.engine.events.start.simulated_set import UNKNOWN_CLASS, SimulatedSet
 from kubesched_lint.engine.model.decode.nodes import decode_pod_object
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.model.policy import ReplicaSet
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.rollout import changes, looks_unchanged
 from kubesched_lint.engine.placing.scenarios import amid_rollout, as_it_stands, without_workloads
 from kubesched_lint.engine.scenario.devices.over_time import followed_devices

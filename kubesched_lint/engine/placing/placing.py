@@ -19,7 +19,7 @@ from kubesched_lint.engine.placing.limits import MOST_EVICTIONS
 from kubesched_lint.engine.scheduler.binding import bind
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.placement import Placer
-from kubesched_lint.engine.scheduler.preemption import Preemption, preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import Preemption, preempt
 
 Choose = Callable[[NodeSet], int]
 """Return the feasible node to bind a pod to; every choice is one that some scheduler could make."""

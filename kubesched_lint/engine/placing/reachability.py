@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 
 from msgspec import Struct
 
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.neighbours import answers_itself
 from kubesched_lint.engine.scenario.others.running import running_match
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario

@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.pod import (
     Toleration,
     WeightedPodAffinityTerm,
 )
-from kubesched_lint.engine.model.workload import NO_DEADLINE, ROLLED_OUT, Workload
+from kubesched_lint.engine.model.workloads.workload import NO_DEADLINE, ROLLED_OUT, Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import REVISION_LABELS, revision_label
 from kubesched_lint.engine.scenario.scenario import Member
 

@@ -25,9 +25,9 @@ from kubesched_lint.engine.scheduler.tolerance import leaves
 if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.cluster import Cluster
     from kubesched_lint.engine.cluster.nodeset import NodeSet
-    from kubesched_lint.engine.model.node import Taint
+    from kubesched_lint.engine.model.nodes.node import Taint
     from kubesched_lint.engine.model.pod import BoundPod
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
     from kubesched_lint.engine.scenario.pools.offers import NodeOffer
 
 

@@ -16,7 +16,7 @@ from msgspec import Struct
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.engine.model.pod import BoundPod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import Coming, Queued, created_pods, followed, wave_of
 from kubesched_lint.engine.placing.placing import Placing
 from kubesched_lint.engine.placing.rollout import stays

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.bounds.competition.harder import harder
 from kubesched_lint.engine.bounds.counting import Counting
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.events.start.groups import group_in
 from kubesched_lint.engine.events.start.shapes import shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.events.limits import (
     FEW_LOST,
     FEW_RUN,

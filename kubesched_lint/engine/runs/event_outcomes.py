@@ -9,7 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import EventOutcome, outcome
+from kubesched_lint.engine.events.answers.cells import EventOutcome, outcome
 from kubesched_lint.engine.events.search.events import Phase, Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis
 from kubesched_lint.engine.events.search.node_events import drain, lose, lose_contact
@@ -18,7 +18,7 @@ from kubesched_lint.engine.events.start.quotas import as_granted
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedSet, zones
 from kubesched_lint.engine.events.start.sizes import size_after
 from kubesched_lint.engine.events.states.states import DesiredState, PodCounts, State, tally
-from kubesched_lint.engine.model.workload import ROLLED_OUT, Workload, written_template
+from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT, Workload, written_template
 
 
 class FinalState(Struct, frozen=True):

@@ -9,13 +9,13 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.decision import about_pod
 from kubesched_lint.engine.admission.schedulers import added_affinity, added_at, is_added
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, Cell
-from kubesched_lint.engine.answers.event_bounds import PORTS
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.bounds.volume_constraints import homeless
+from kubesched_lint.engine.bounds.volumes.volume_constraints import homeless
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, Cell
+from kubesched_lint.engine.events.answers.event_bounds import PORTS
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.events.start.timelines import bare_timeline
@@ -24,15 +24,15 @@ from kubesched_lint.engine.events.transitions.placement_model import PlacementMo
 from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, profile_of
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.resources import may_be_devices, request_path
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.narrate import witness
 from kubesched_lint.engine.scheduler.capacity import copies
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import REPELLED, UNATTRACTED, UNWELCOME, selects_pod
 from kubesched_lint.engine.scheduler.plugins.single_node import ENFORCED
-from kubesched_lint.engine.scheduler.preemption import preempt
-from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
+from kubesched_lint.engine.scheduler.preemption.preemption import preempt
 
 CONTROLLER_SAYS = "the controller says (FailedCreate)"
 EVICTION_SAYS = "the eviction is refused"

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from kubesched_lint.engine.answers.cells import Witness
+from kubesched_lint.engine.events.answers.cells import Witness
 from kubesched_lint.engine.events.limits import MOST_TOLD
 from kubesched_lint.engine.events.search.explore import TracePart
 from kubesched_lint.engine.events.search.trace import trace
 from kubesched_lint.engine.events.states.states import PodTypes, State, Step
-from kubesched_lint.engine.model.node import ZONE
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import ZONE
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 
 _OWN: Mapping[int, str] = {}

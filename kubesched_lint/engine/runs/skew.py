@@ -14,8 +14,8 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, Si
 from kubesched_lint.engine.events.start.sizes import scale_event, scaled_to, size_after
 from kubesched_lint.engine.events.start.timelines import seeded_timelines
 from kubesched_lint.engine.events.states.states import PodTypes, State, with_bound
-from kubesched_lint.engine.model.node import HOSTNAME
-from kubesched_lint.engine.model.workload import SCALED, Workload
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
+from kubesched_lint.engine.model.workloads.workload import SCALED, Workload
 from kubesched_lint.engine.runs.event_outcomes import with_new_template
 
 RUNS = 20

@@ -1,1 +1,4 @@
-"""A scenario: manifests laid over a cluster, each workload in it, and every question about them."""
+"""A scenario: manifests laid over a cluster, each workload in it, and every question about them.
+
+Read ``scenario``, then ``others``, ``nodes``, ``storage`` and ``premises``.
+"""

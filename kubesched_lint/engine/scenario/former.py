@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.places import Manifest, ObjectRef, Path
 from kubesched_lint.engine.cluster.pods.template import changed_fields
-from kubesched_lint.engine.model.workload import Workload, written_template
+from kubesched_lint.engine.model.workloads.workload import Workload, written_template
 from kubesched_lint.engine.scenario.scenario import once_per_scenario
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from kubesched_lint.engine.model.feature_gates import (
 )
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import COSCHEDULING, KUBERNETES, VOLCANO, PodGroup
-from kubesched_lint.engine.model.workload import Workload, written_template
+from kubesched_lint.engine.model.workloads.workload import Workload, written_template
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 KUEUE = "Kueue"

@@ -22,7 +22,7 @@ from kubesched_lint.engine.admission.quotas import (
 from kubesched_lint.engine.controllers.statefulset import makes_claim
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.model.workload import SCALED, Workload
+from kubesched_lint.engine.model.workloads.workload import SCALED, Workload
 from kubesched_lint.engine.scenario.others.running import pods_of_others
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 

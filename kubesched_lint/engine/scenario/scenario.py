@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.nodeset import NodeSet
     from kubesched_lint.engine.cluster.pods.mutations import Mutation
     from kubesched_lint.engine.model.inventory import Inventory
-    from kubesched_lint.engine.model.node import Node, NodePool
+    from kubesched_lint.engine.model.nodes.node import Node, NodePool
     from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
     from kubesched_lint.engine.model.policy import Autoscaler, PriorityClass
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
     from kubesched_lint.engine.scenario.pools.potential import Potential
     from kubesched_lint.engine.scheduler.framework import Reach
 

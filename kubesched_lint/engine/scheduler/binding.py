@@ -10,12 +10,12 @@ from itertools import takewhile
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.quirks import POD_TOPOLOGY_LABELS, has
-from kubesched_lint.engine.cluster.free_volumes import FreeVolumes, VolumePool
 from kubesched_lint.engine.cluster.nodeset import NodeSet, only, positions
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.storage.free_volumes import FreeVolumes, VolumePool
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, REGION, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, is_given_devices
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume, is_local
 from kubesched_lint.engine.scheduler.plugins.node_volume_limits import migrated

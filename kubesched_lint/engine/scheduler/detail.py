@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.pods.classes import ClassSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.labels import Labels, Requirement, Selector
-from kubesched_lint.engine.model.node import Taint, domain_word
+from kubesched_lint.engine.model.nodes.node import Taint, domain_word
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.scheduler.devices.leftovers import lacking_devices
@@ -23,10 +23,10 @@ from kubesched_lint.engine.scheduler.plugins.single_node import (
     NodeResourcesFit,
     TaintToleration,
 )
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
+from kubesched_lint.engine.scheduler.plugins.volume_reach import place_of, reachable
 from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains
-from kubesched_lint.engine.scheduler.verdict import Rejection
-from kubesched_lint.engine.scheduler.volume_reach import place_of, reachable
 
 # Labels that controllers and binding add; they do not identify the kind of pod.
 _ADDED = ("pod-template-hash", "controller-revision-hash", "statefulset.kubernetes.io/", "topology.kubernetes.io/")

@@ -17,7 +17,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.nodes.node import Node, Taint
 from kubesched_lint.engine.model.pod import BoundPod, Pod, Toleration, profile_of
 from kubesched_lint.engine.model.resources import is_ignored
 from kubesched_lint.engine.scheduler.plugins import (
@@ -39,8 +39,8 @@ from kubesched_lint.engine.scheduler.plugins.single_node import (
     NodeUnschedulable,
     TaintToleration,
 )
+from kubesched_lint.engine.scheduler.plugins.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection
 from kubesched_lint.engine.scheduler.tolerance import CORDON, repelled, tolerates_any, untolerated
-from kubesched_lint.engine.scheduler.verdict import Plugin, PreFilterPlugin, PreFilterRefusal, Rejection
 
 _MODELLED: tuple[Plugin, ...] = (
     NodeUnschedulable,

@@ -38,7 +38,7 @@ from kubesched_lint.engine.scheduler.devices.life import (
 )
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose, message
 from kubesched_lint.engine.scheduler.plugins.dynamic_resources import attempt_of
-from kubesched_lint.engine.scheduler.preemption import Candidate, Preemption, preempt
+from kubesched_lint.engine.scheduler.preemption.preemption import Candidate, Preemption, preempt
 from kubesched_lint.engine.scheduler.scoring import score
 from kubesched_lint.engine.scheduler.tolerance import first_untolerated
 

@@ -12,7 +12,7 @@ from operator import or_
 
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.model.pod import Toleration
 
 FILTERING = ("NoSchedule", "NoExecute")

@@ -12,7 +12,7 @@ from kubesched_lint.engine.events.start.others import selected_by
 from kubesched_lint.engine.events.start.rooms import kept_apart
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, LIKELY, Cell
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, LIKELY, Cell
 from kubesched_lint.engine.events.start.preemption_scope import drivers
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.aims import DRAWS_AGAINST
 from kubesched_lint.engine.runs.courses import Courses
 from kubesched_lint.engine.runs.event_outcomes import FinalState

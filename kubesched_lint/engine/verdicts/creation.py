@@ -5,11 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.decision import AdmissionRefusal, Decision, about_pod
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, words
-from kubesched_lint.engine.answers.event_bounds import EventBounds
 from kubesched_lint.engine.bounds.counted import count, is_fine_if_granted
 from kubesched_lint.engine.cluster.nodeset import of
 from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, words
+from kubesched_lint.engine.events.answers.event_bounds import EventBounds
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, zones

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.controllers.bounds import rolling_bounds, unknown_scale
-from kubesched_lint.engine.model.workload import IN_OWN_ORDER, Custom
+from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN, Cell
+from kubesched_lint.engine.model.workloads.workload import IN_OWN_ORDER, Custom
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row
 
 _AT_A_WEIGHT = "a canary that waits at a weight may want one pod more than the replicas, and that pod may find no room"

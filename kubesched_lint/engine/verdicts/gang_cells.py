@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import (
+from kubesched_lint.engine.events.answers.cells import (
     BAD,
     DEPENDS,
     FINE,
@@ -20,14 +20,14 @@ from kubesched_lint.engine.answers.cells import (
     words,
 )
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, FEWER, IMPOSSIBLE, MAY_MISS, Answer, because, course
 from kubesched_lint.engine.placing.gangs.fit import answers
 from kubesched_lint.engine.scenario.gangs import domains, gates_premise, preemption_premise
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.premises import proves_absence
+from kubesched_lint.engine.scenario.premises.premises import proves_absence
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.engine.scheduler.pod_groups import NOWHERE, SHORT
+from kubesched_lint.engine.scheduler.pod_groups.pod_groups import NOWHERE, SHORT
 from kubesched_lint.engine.verdicts.matrix import Row
 
 _LOSSES = ("node-loss", "zone-loss", "drain")

@@ -17,8 +17,8 @@ from functools import cached_property
 
 from msgspec import Struct
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, NONE, Cell
 from kubesched_lint.engine.controllers.bounds import rolling_bounds, scaled
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, NONE, Cell
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.gangs.answers import CERTAIN, SCHEDULERS

@@ -9,7 +9,7 @@ from kubesched_lint.engine.bounds.supposed_bounds import after_of
 from kubesched_lint.engine.cluster.nodeset import positions
 from kubesched_lint.engine.events.search.hypotheses import NodeChange
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.tolerance import stays_for_a_while

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.decision import CREATED
-from kubesched_lint.engine.answers.cells import (
+from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.bounds.unreachable import why_apart
+from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.answers.cells import (
     BAD,
     BY_SCORES,
     DEPENDS,
@@ -21,12 +26,7 @@ from kubesched_lint.engine.answers.cells import (
     Range,
     nothing,
 )
-from kubesched_lint.engine.answers.counted_cells import left_open
-from kubesched_lint.engine.base import work
-from kubesched_lint.engine.base.text import first_few, many
-from kubesched_lint.engine.bounds.idle import idle
-from kubesched_lint.engine.bounds.unreachable import why_apart
-from kubesched_lint.engine.controllers.daemonset import targets
+from kubesched_lint.engine.events.answers.counted_cells import left_open
 from kubesched_lint.engine.events.start.groups import group_in
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, zones
 from kubesched_lint.engine.verdicts.matrix import Matrix, Row

@@ -9,11 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.decision import CREATED
-from kubesched_lint.engine.answers import cells as verdicts
-from kubesched_lint.engine.answers import counted_cells
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, Cell, Range, words
-from kubesched_lint.engine.answers.counted_cells import doubted, range_of, why_open, with_counted
-from kubesched_lint.engine.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.text import first_few
@@ -21,6 +16,11 @@ from kubesched_lint.engine.bounds.counted import count, has_room, stuck_at_most
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.devices import by_allocator
 from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.answers import cells as verdicts
+from kubesched_lint.engine.events.answers import counted_cells
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, Cell, Range, words
+from kubesched_lint.engine.events.answers.counted_cells import doubted, range_of, why_open, with_counted
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.limits import LEAST_STEPS, MOST_PODS
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import quotas

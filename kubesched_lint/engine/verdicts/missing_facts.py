@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import GATES, MORE_PODS
 from kubesched_lint.engine.base.quirks import CSI_DRIVER_ON_THE_NODE, STORAGE_CAPACITY_SCORES, has
 from kubesched_lint.engine.base.text import SHOWN, and_more
+from kubesched_lint.engine.events.answers.event_bounds import GATES, MORE_PODS
 from kubesched_lint.engine.model.feature_gates import CAPACITY_SCORES, DRIVERS, GANGS, GROUPS, TOPOLOGY
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import EVERY_TAINT, Pod, profile_of, waits_for_unknown_scheduler
-from kubesched_lint.engine.scenario.device_premises import ADMIN_LABEL, asks_for_admin_access
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
 from kubesched_lint.engine.scenario.gangs import foreign_gangs_of, gates_of, pod_group
 from kubesched_lint.engine.scenario.others.neighbours import is_answered_by_waiting, others_selected
 from kubesched_lint.engine.scenario.others.running import pods_of_others
-from kubesched_lint.engine.scenario.premises import service_premises
+from kubesched_lint.engine.scenario.premises.device_premises import ADMIN_LABEL, asks_for_admin_access
+from kubesched_lint.engine.scenario.premises.premises import service_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import fates
 from kubesched_lint.engine.scheduler.framework import static_feasible

@@ -11,7 +11,7 @@ from kubesched_lint.engine.events.start.groups import assumed_templates, unknown
 from kubesched_lint.engine.events.start.preemption_scope import PreemptionScope
 from kubesched_lint.engine.events.start.simulated_set import UNKNOWN_CLASS, SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.storage import is_local
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scheduler.plugins.node_volume_limits import migrated
 from kubesched_lint.engine.scheduler.plugins.volume_binding import NO_PROVISIONER
 

@@ -14,15 +14,15 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, FINE, Cell, not_known
 from kubesched_lint.engine.base import work
+from kubesched_lint.engine.events.answers.cells import BAD, FINE, Cell, not_known
 from kubesched_lint.engine.events.limits import MOST_IN_COURSE
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.preemption_scope import scope_of
 from kubesched_lint.engine.events.start.quotas import most_pods, quota_short
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing import attempts
 from kubesched_lint.engine.placing.attempts import is_followed, is_modelled, order, pods_left
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED

@@ -7,11 +7,11 @@ from functools import cached_property, partial
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell, not_known
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN, Cell, not_known
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.policy import DisruptionBudget, ResourceQuota
 from kubesched_lint.engine.placing.from_scenario import simulated_set_of

@@ -1,8 +1,8 @@
 """Would an answer still hold if …? The premises of findings and of cells, and the scenarios in which to ask again.
 
 An answer that every other scenario confirms continues as it is there. Otherwise it is no proof any more, and names the
-premise. ``OfCells`` and ``linter.what_if`` say what that is for a cell and for a finding; ``engine.placing.scenarios``
-has the scenarios and the loop.
+premise. ``OfCells`` and ``linter.premises.what_if`` say what that is for a cell and for a finding;
+``engine.placing.scenarios`` has the scenarios and the loop.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
-from kubesched_lint.engine.answers.event_bounds import MORE_PODS
 from kubesched_lint.engine.base.places import Manifest, ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.pods.mutations import Mutation
 from kubesched_lint.engine.controllers.statefulset import claims_of
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
+from kubesched_lint.engine.events.answers.event_bounds import MORE_PODS
 from kubesched_lint.engine.events.start.groups import components, group_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.sizes import scaled_to
 from kubesched_lint.engine.model.policy import ResourceQuota
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.placing.scenarios import (
     WhatIf,
@@ -35,12 +35,12 @@ from kubesched_lint.engine.placing.scenarios import (
     without_expected,
     without_others,
 )
-from kubesched_lint.engine.scenario.device_premises import pod_premises
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
 from kubesched_lint.engine.scenario.devices.over_time import following
 from kubesched_lint.engine.scenario.gangs import gangs_of
 from kubesched_lint.engine.scenario.others.neighbours import answers_itself
-from kubesched_lint.engine.scenario.premises import defined_elsewhere, node_premise, spread_alone
+from kubesched_lint.engine.scenario.premises.device_premises import pod_premises
+from kubesched_lint.engine.scenario.premises.premises import defined_elsewhere, node_premise, spread_alone
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.storage.claim_names import claim_named
 from kubesched_lint.engine.scenario.storage.claims import bound_volume, waits_for_claim

@@ -5,9 +5,9 @@ from __future__ import annotations
 from kubesched_lint.engine.base.text import joined, many, plural
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.placing.together.joint import GROUPS, POD_LIMIT, PORT, Impossible
-from kubesched_lint.engine.scenario.device_premises import set_premises
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
+from kubesched_lint.engine.scenario.premises.device_premises import set_premises
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Evidence, proof
 

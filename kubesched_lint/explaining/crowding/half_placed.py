@@ -10,7 +10,7 @@ from msgspec import Struct
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.events.limits import MOST_PODS
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import Queued, scheduled_pod
 from kubesched_lint.engine.placing.limits import MOST_ROUNDS
 from kubesched_lint.engine.placing.placing import Placing

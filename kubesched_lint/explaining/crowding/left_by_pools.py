@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.scenario.devices.devices import devices_unknown, needs_devices
 from kubesched_lint.engine.scenario.scenario import Scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.wanted import lasting_pods_wanted
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.crowding.ports import (

@@ -11,7 +11,7 @@ from msgspec import Struct
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.pod import BoundPod, HostPort, Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.staying import staying
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 

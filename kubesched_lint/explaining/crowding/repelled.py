@@ -8,7 +8,7 @@ from math import inf
 from msgspec import Struct
 
 from kubesched_lint.engine.model.pod import PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.reachability import blocked_affinities, lacks_topology
 from kubesched_lint.engine.scenario.others.room import bounding_domains, domain_room
 from kubesched_lint.engine.scenario.others.staying import preempts

@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.topology import SpreadRoom
 from kubesched_lint.explaining.sizes.replicas import replicas_wanted_here

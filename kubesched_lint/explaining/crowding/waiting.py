@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.base.text import joined, many, plural
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import Coming, created_counts, wave_of
 from kubesched_lint.engine.placing.trial import SEEDS, each_trial, trials_of, tried
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario

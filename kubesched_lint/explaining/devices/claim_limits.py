@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kubesched_lint.engine.model.devices import EXACT_COUNT, RESULTS_OF_A_CLAIM, USERS_OF_A_CLAIM
+from kubesched_lint.engine.model.devices.devices import EXACT_COUNT, RESULTS_OF_A_CLAIM, USERS_OF_A_CLAIM
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import Asked, Wanted, asked_of, open_claims
 from kubesched_lint.findings import Hazard, Place, Severity, proof

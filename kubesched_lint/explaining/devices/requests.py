@@ -9,7 +9,7 @@ from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.quirks import DYNAMIC_RESOURCES, has
 from kubesched_lint.engine.cluster.devices import Devices
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     DeviceClaim,
     DeviceClaimTemplate,
     DeviceConstraint,

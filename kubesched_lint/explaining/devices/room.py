@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of, positions
-from kubesched_lint.engine.model.devices import DeviceID
+from kubesched_lint.engine.model.devices.devices import DeviceID
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import Wanted, asked_of, must_know_devices, open_claims

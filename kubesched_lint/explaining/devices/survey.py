@@ -16,7 +16,7 @@ from kubesched_lint.engine.base.text import joined
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     ALL,
     LISTS,
     Device,
@@ -28,10 +28,10 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.devices.allocator import prevents
 from kubesched_lint.engine.scheduler.devices.answers import offers_of, selectors_of
-from kubesched_lint.engine.scheduler.devices.capacity import has_room
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError, UndecidedError, one_line
-from kubesched_lint.engine.scheduler.devices.pools import devices_of
+from kubesched_lint.engine.scheduler.devices.pools.capacity import has_room
+from kubesched_lint.engine.scheduler.devices.pools.pools import devices_of
 from kubesched_lint.explaining.devices.requests import CONSTRAINTS, Asked, devices_in
 
 Group = tuple[object, ...]

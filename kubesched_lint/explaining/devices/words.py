@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.scenario.device_premises import device_premise
-from kubesched_lint.engine.scenario.premises import node_premises, nodes_in_words
+from kubesched_lint.engine.scenario.premises.device_premises import device_premise
+from kubesched_lint.engine.scenario.premises.premises import node_premises, nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.room import DeviceRoom, Request
 from kubesched_lint.findings import Evidence, Hazard, proof

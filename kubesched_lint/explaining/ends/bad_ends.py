@@ -10,12 +10,12 @@ from collections.abc import Collection, Iterable, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.cells import BAD, Cell
-from kubesched_lint.engine.answers.event_bounds import GATES
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.counted import stuck_at
+from kubesched_lint.engine.events.answers.cells import BAD, Cell
+from kubesched_lint.engine.events.answers.event_bounds import GATES
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.from_scenario import simulated
 from kubesched_lint.engine.placing.scenarios import cron_runs, with_cron_runs
 from kubesched_lint.engine.runs.courses import Effort
@@ -25,7 +25,7 @@ from kubesched_lint.engine.scenario.others.staying import staying
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.verdicts.table import Table
 from kubesched_lint.engine.verdicts.what_if import UNTRIED
-from kubesched_lint.explaining.refused import accepted
+from kubesched_lint.explaining.objects.refused import accepted
 
 EFFORT = Effort(states=1_000, runs=1, narrates=False)
 """How far the cells of ``lint`` are searched."""

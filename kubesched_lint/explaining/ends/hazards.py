@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.answers.event_bounds import PORTS
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.controllers.bounds import daemon_bounds
+from kubesched_lint.engine.events.answers.event_bounds import PORTS
 from kubesched_lint.engine.model.resources import request_path
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.rollout import OLD_PODS, fenceposts, price_of_going_first, until_it_ends
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import class_without_volumes

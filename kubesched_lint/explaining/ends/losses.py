@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.model.node import ZONE, domain_word
+from kubesched_lint.engine.model.nodes.node import ZONE, domain_word
 from kubesched_lint.engine.scenario.others.room import most_apart
-from kubesched_lint.engine.scenario.premises import running_premises
+from kubesched_lint.engine.scenario.premises.premises import running_premises
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.findings import Hazard, Place, proof
 

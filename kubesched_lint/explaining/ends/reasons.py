@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.answers.cells import Cell
-from kubesched_lint.engine.answers.event_bounds import NO_NODE, PORTS
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import lowest
+from kubesched_lint.engine.events.answers.cells import Cell
+from kubesched_lint.engine.events.answers.event_bounds import NO_NODE, PORTS
 from kubesched_lint.engine.events.start.simulated_set import LOSSES
-from kubesched_lint.engine.model.node import domain_word
+from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.placing.rollout import fenceposts
 from kubesched_lint.engine.placing.together.spread import spread_room
 from kubesched_lint.engine.runs.judging import CONTROLLER_SAYS
-from kubesched_lint.engine.scenario.premises import count_existing
+from kubesched_lint.engine.scenario.premises.premises import count_existing
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.framework import UNASKED
 from kubesched_lint.explaining.ends.bad_ends import BadEnd

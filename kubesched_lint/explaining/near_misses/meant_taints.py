@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.model.pod import Toleration
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.words import Words, closest_word

@@ -18,7 +18,7 @@ from kubesched_lint.engine.base.text import SHOWN, is_slip, misspelt, plural
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.labels import Labels, Requirement
-from kubesched_lint.engine.model.node import ARCH, KEPT_LIKE, OS, Node, Taint
+from kubesched_lint.engine.model.nodes.node import ARCH, KEPT_LIKE, OS, Node, Taint
 from kubesched_lint.engine.model.pod import Pod, profile_of
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scenario.words import Words, closest_word

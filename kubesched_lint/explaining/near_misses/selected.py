@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubesched_lint.engine.model.node import HOSTNAME, domain_word
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, domain_word
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 
 

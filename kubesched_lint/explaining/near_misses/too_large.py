@@ -10,10 +10,10 @@ from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import is_extended
 from kubesched_lint.engine.scenario.others.room import large_enough, left_by_others, taints_in_the_way
 from kubesched_lint.engine.scenario.pools.offers import NodeOffer, room_beside
-from kubesched_lint.engine.scenario.premises import nodes_in_words
+from kubesched_lint.engine.scenario.premises.premises import nodes_in_words
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage
-from kubesched_lint.explaining.missed_nodes import control_planes
+from kubesched_lint.explaining.nodes.missed_nodes import control_planes
 
 
 def is_missing_device(shortage: Shortage) -> bool:

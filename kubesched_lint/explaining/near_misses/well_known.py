@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kubesched_lint.engine.base.text import closest
-from kubesched_lint.engine.model.node import CSI_ZONES, KEPT_LIKE, SET_BY_KUBELETS, SET_LIKE
+from kubesched_lint.engine.model.nodes.node import CSI_ZONES, KEPT_LIKE, SET_BY_KUBELETS, SET_LIKE
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/
 WELL_KNOWN = (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import PLACE_LIKE, REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import PLACE_LIKE, REGION, ZONE
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.engine.model.storage import PersistentVolume
 from kubesched_lint.engine.scenario.others.neighbours import may_be_answered_by_set

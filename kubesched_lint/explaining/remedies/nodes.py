@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import is_slip, joined
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.model.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
+from kubesched_lint.engine.model.nodes.node import ARCH, HOSTNAME, OS, Node, Taint, stable_key
 from kubesched_lint.engine.model.pod import Toleration
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.room import taint_sets_in_the_way
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.near_misses.nearest import NEW_ROLES, nearest_key, nearest_name

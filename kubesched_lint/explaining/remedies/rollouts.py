@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import revision_label
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.remedies.remedy import Remedy, written_at

@@ -12,9 +12,9 @@ from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.resources import request_path
 from kubesched_lint.engine.placing.together.spread import spread_room
-from kubesched_lint.engine.scenario.device_premises import device_premise
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.others.room import most_copies, tightest_resource
+from kubesched_lint.engine.scenario.premises.device_premises import device_premise
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.room import room_for_copies
 from kubesched_lint.explaining.devices.words import place_of, words_for

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kubesched_lint.engine.model.policy import ResourceQuota
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set

@@ -5,7 +5,7 @@ from __future__ import annotations
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.model.policy import Autoscaler
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Place
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.model.vertical import VerticalAutoscaler
+from kubesched_lint.engine.model.workloads.vertical import VerticalAutoscaler
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod import Container, Resources
 from kubesched_lint.engine.model.resources import effective_requests
-from kubesched_lint.engine.model.vertical import ContainerPolicy, VerticalAutoscaler
+from kubesched_lint.engine.model.workloads.vertical import ContainerPolicy, VerticalAutoscaler
 from kubesched_lint.engine.scenario.others.room import large_enough, left_by_others
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scheduler.capacity import Shortage

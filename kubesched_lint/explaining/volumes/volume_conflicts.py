@@ -6,13 +6,13 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import first_few
 from kubesched_lint.engine.cluster.nodeset import lowest
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import CSI_ZONES, ZONE
+from kubesched_lint.engine.model.nodes.node import CSI_ZONES, ZONE
 from kubesched_lint.engine.model.pod import Volume
 from kubesched_lint.engine.model.storage import PersistentVolume
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.engine.scenario.storage.claims import nodes_of_volume, storage_state
 from kubesched_lint.engine.scheduler.plugins import volume_zone
-from kubesched_lint.engine.scheduler.volume_reach import place_of, reachable
+from kubesched_lint.engine.scheduler.plugins.volume_reach import place_of, reachable
 
 
 def excluding_label(it: Member, volume: PersistentVolume) -> str:

@@ -10,10 +10,10 @@ from kubesched_lint.engine.base.text import brief, first_few, many
 from kubesched_lint.explaining.pending import Waiting
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.words import to_be_added
+from kubesched_lint.report.terminal.cells import wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.words import to_be_added
 
 _QUIET = frozenset(["assumes", "since"])
 """Labels that only --verbose shows."""

@@ -11,7 +11,7 @@ from kubesched_lint.report.audit.as_text import verdict
 from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.limits import MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, plain, size, within
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.wording.words import esc
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
 

@@ -10,12 +10,12 @@ from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.check import words as words
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code_in_row, plain, size, within
-from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan.as_json import of_cell, of_error, of_evictions, of_object_change, of_place, of_ref
-from kubesched_lint.report.words import environment_keys
+from kubesched_lint.report.terminal.cells import width, wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.words import environment_keys
 
 VERSION = 1
 """The version of the format; new keys alone do not change it."""

@@ -21,12 +21,12 @@ from kubesched_lint.engine.base.text import brief, first_few, joined, many, plur
 from kubesched_lint.engine.events.start.sizes import scaled_to
 from kubesched_lint.engine.placing.growth.plan import listed
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import with_environments
+from kubesched_lint.linter.environments.environments import with_environments
 from kubesched_lint.report.plan.rows import action_of, fields
 from kubesched_lint.report.plan.words import evicts, of_object
 from kubesched_lint.report.simulation.cell_reasons import UNLESS, cause_of, wants_nodes
-from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, word
-from kubesched_lint.report.words import at, shadowed, short_names, to_be_added
+from kubesched_lint.report.wording.verdict_words import event_title, mark, needs_a_word, word
+from kubesched_lint.report.wording.words import at, shadowed, short_names, to_be_added
 
 _VERBS = {
     CREATED: "created",

@@ -25,10 +25,10 @@ from kubesched_lint.engine.base.text import SHOWN, first_few, many
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.words import distinct_names, without_preemption
+from kubesched_lint.report.terminal.cells import width, wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.words import distinct_names, without_preemption
 
 _EVIDENCE = {
     PROVEN: "every order of events ends well",

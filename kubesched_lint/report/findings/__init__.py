@@ -1,1 +1,4 @@
-"""The findings of a run in every format."""
+"""The findings of a run in every format.
+
+Read ``formats`` and ``context``, then ``as_text``.
+"""

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.text import in_which
 from kubesched_lint.findings import Finding, Report, Summary
-from kubesched_lint.linter.causes import members
+from kubesched_lint.linter.results.causes import members
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import cut_short, open_findings
 from kubesched_lint.report.findings.frame import place
-from kubesched_lint.report.words import overlays
+from kubesched_lint.report.wording.words import overlays
 
 
 def render(report: Report, context: RenderContext) -> Iterator[str]:

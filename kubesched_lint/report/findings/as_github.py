@@ -11,7 +11,7 @@ from kubesched_lint.report.causes import FindingGroup, causes, errors_first, onc
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import cut_short, open_findings, verdict
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.words import annotated, explanation, subject
+from kubesched_lint.report.wording.words import annotated, explanation, subject
 
 ANNOTATIONS_OF_GITHUB = 10
 """Annotations of a kind (error, warning, notice) for each step; GitHub drops further ones and does not say so."""

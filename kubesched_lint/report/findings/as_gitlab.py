@@ -10,12 +10,12 @@ from hashlib import blake2b
 from typing import Any
 
 from kubesched_lint.findings import Finding, InputError, Report, Severity
-from kubesched_lint.linter.causes import members
+from kubesched_lint.linter.results.causes import members
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import cut_short, open_findings
-from kubesched_lint.report.words import annotated, relative
+from kubesched_lint.report.wording.words import annotated, relative
 
 _UNREADABLE, _CUT_SHORT = "input-error", "left-out"
 

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from kubesched_lint.findings import Finding, InputError, Report, Skip
-from kubesched_lint.linter.causes import members
+from kubesched_lint.linter.results.causes import members
 from kubesched_lint.printing import escaped, visible
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import footer
-from kubesched_lint.report.words import annotated, explanation, relative
+from kubesched_lint.report.wording.words import annotated, explanation, relative
 
 _TOOL = "kubesched-lint"
 _SKIPPED = "rules that were skipped"

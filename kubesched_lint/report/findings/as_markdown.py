@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import brief, many, plural
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first, in_environments
@@ -22,8 +22,8 @@ from kubesched_lint.report.findings.footer import footer, objects_with_errors, o
 from kubesched_lint.report.limits import LONGEST_MATRIX, MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.simulation.matrix_text import alike_rows, title_of
-from kubesched_lint.report.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
-from kubesched_lint.report.words import annotated, evidence_word, explanation, relative, subject
+from kubesched_lint.report.wording.verdict_words import BAD_HERE, event_title, mark, needs_a_word, shade, verdict_words
+from kubesched_lint.report.wording.words import annotated, evidence_word, explanation, relative, subject
 
 MARK = "<!-- kubesched-lint -->"
 """The first line; a bot finds its earlier comment by it."""

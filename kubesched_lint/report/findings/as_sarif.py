@@ -15,7 +15,7 @@ from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.findings.as_json import evidence
 from kubesched_lint.report.findings.context import CardView, RenderContext
-from kubesched_lint.report.words import annotated, explanation
+from kubesched_lint.report.wording.words import annotated, explanation
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"

@@ -17,15 +17,15 @@ from kubesched_lint.report.causes import (
     errors_first,
     in_environments,
 )
-from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import counts, footer, open_findings, standing_premises, statistics
 from kubesched_lint.report.findings.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.premises import own_premises, without_more_nodes
-from kubesched_lint.report.words import PREVIEW, evidence_word
+from kubesched_lint.report.terminal.cells import wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.premises import own_premises, without_more_nodes
+from kubesched_lint.report.wording.words import PREVIEW, evidence_word
 
 _ALL = 1_000_000
 _ELSEWHERE = "--format json lists them all"

@@ -39,7 +39,7 @@ def cards_of(rulebook: Rulebook) -> Callable[[str], CardView | None]:
     """Return a function that gives the card of a rule; None if it cannot be read."""
 
     def view(slug: str) -> CardView | None:
-        from kubesched_lint.rulebook.frontmatter import CardError
+        from kubesched_lint.rulebook.cards.frontmatter import CardError
 
         try:
             card = rulebook.card(slug)

@@ -14,13 +14,13 @@ from kubesched_lint.commands.why.ask import Answer
 from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
 from kubesched_lint.commands.why.groups import GroupAnswer
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
-from kubesched_lint.explaining.refused import Refusal
-from kubesched_lint.linter.environments import with_environments
+from kubesched_lint.explaining.objects.refused import Refusal
+from kubesched_lint.linter.environments.environments import with_environments
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.words import without_preemption
+from kubesched_lint.report.terminal.cells import wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.words import without_preemption
 
 _INDENT = "  "
 _UNBOUNDED = 10_000

@@ -11,9 +11,9 @@ from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many, plural
 from kubesched_lint.findings import Finding, Report, Severity, Summary, TargetSummary
-from kubesched_lint.linter.causes import members, one_per_cause
+from kubesched_lint.linter.results.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of
-from kubesched_lint.report.premises import standing
+from kubesched_lint.report.wording.premises import standing
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _NAMES = r" \(in [^()]+\)$"

@@ -9,8 +9,8 @@ from msgspec import Struct
 from kubesched_lint.engine.base.places import Location, Span
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.cells import Window, width, window, wrapped
-from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.terminal.cells import Window, width, window, wrapped
+from kubesched_lint.report.terminal.palette import Palette
 
 _TALLEST = 6
 """Of a span with more lines, the first three and the last are shown."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.findings import Report
-from kubesched_lint.report.cells import width
 from kubesched_lint.report.findings.footer import (
     cut_short,
     exceptions,
@@ -16,7 +15,8 @@ from kubesched_lint.report.findings.footer import (
     softened,
     verdict,
 )
-from kubesched_lint.report.words import nodes_in_short
+from kubesched_lint.report.terminal.cells import width
+from kubesched_lint.report.wording.words import nodes_in_short
 
 _WEAKER = ("makes the gate weaker", "the change edits files")
 """What the ``config`` line says of what lets findings pass; the first line counts waivers and known findings."""

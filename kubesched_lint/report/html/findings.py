@@ -24,8 +24,8 @@ from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
 from kubesched_lint.report.limits import MOST_FULL, MOST_ROWS, MOST_SHORT
-from kubesched_lint.report.premises import own_premises, without_more_nodes
-from kubesched_lint.report.words import PREVIEW, esc, evidence_word, subject
+from kubesched_lint.report.wording.premises import own_premises, without_more_nodes
+from kubesched_lint.report.wording.words import PREVIEW, esc, evidence_word, subject
 
 
 class NumberedCauses(Struct, frozen=True):

@@ -5,13 +5,23 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.events.answers.cells import (
+    BAD,
+    BY_SCORES,
+    DEPENDS,
+    FINE,
+    LIKELY,
+    NONE,
+    REFUSED,
+    UNKNOWN,
+    Cell,
+)
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.report.simulation.cell_details import behind
 from kubesched_lint.report.simulation.matrix_text import alike_rows, environments_of, title_of
-from kubesched_lint.report.verdict_words import (
+from kubesched_lint.report.wording.verdict_words import (
     BAD_HERE,
     FAILS,
     FAILS_HERE,
@@ -26,7 +36,7 @@ from kubesched_lint.report.verdict_words import (
     signs,
     verdict_words,
 )
-from kubesched_lint.report.words import esc, shortened
+from kubesched_lint.report.wording.words import esc, shortened
 
 _SIGNS = {
     FINE: "✓",

@@ -32,7 +32,7 @@ from kubesched_lint.report.html.findings import NumberedCauses, errors, numbered
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.html.prose import as_html
 from kubesched_lint.report.html.topology import picture, view
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.wording.words import esc
 
 _KEYS = (
     ("j  k", "next and previous finding"),

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
-from kubesched_lint.engine.answers.order import BETTER, WORSE
+from kubesched_lint.engine.events.answers.order import BETTER, WORSE
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.html.page import head, part
 from kubesched_lint.report.plan import words as words
 from kubesched_lint.report.plan.result import below, result
 from kubesched_lint.report.plan.rows import Entry, finding_line, rows_of
 from kubesched_lint.report.simulation.cell_details import behind
-from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line, esc
+from kubesched_lint.report.wording.verdict_words import event_title
+from kubesched_lint.report.wording.words import at, at_line, esc
 
 _SIGNS = {WORSE: "✕", BETTER: "✓"}
 _OF_CELLS = {WORSE: "error", BETTER: "fine"}

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from kubesched_lint.report.html.source import plain_row
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.wording.words import esc
 
 _INLINE = re.compile(
     r"(?P<ticks>`+)(?P<code>.+?)(?P=ticks)|\[(?P<text>[^\]]+)\]\((?P<link>[^)\s]+)\)"

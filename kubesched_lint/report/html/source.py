@@ -11,7 +11,7 @@ from msgspec import Struct
 from kubesched_lint.engine.base.places import Span
 from kubesched_lint.report.findings.frame import last_line
 from kubesched_lint.report.limits import MOST_ROWS
-from kubesched_lint.report.words import esc
+from kubesched_lint.report.wording.words import esc
 
 _AROUND = 2
 _TALLEST = 9

@@ -17,9 +17,9 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     NodeGroup,
 )
 from kubesched_lint.engine.base.text import SHOWN, and_more, many, plural
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, domain_word
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, domain_word
 from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
-from kubesched_lint.report.words import distinct_names, esc, key_name, shared_start, shortened
+from kubesched_lint.report.wording.words import distinct_names, esc, key_name, shared_start, shortened
 
 _WIDTH = 460
 _GAP = 10

@@ -8,14 +8,14 @@ from typing import Any
 from kubesched_lint.commands.plan.changes import FieldChange, ObjectChange
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction
-from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.base.places import Location, ObjectRef
+from kubesched_lint.engine.events.answers.cells import Cell
 from kubesched_lint.findings import Finding, InputError, Severity
-from kubesched_lint.linter.causes import members
+from kubesched_lint.linter.results.causes import members
 from kubesched_lint.printing import json_text
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.plan.result import result
-from kubesched_lint.report.words import environment_keys
+from kubesched_lint.report.wording.words import environment_keys
 from kubesched_lint.sources.manifests.document import Unread
 
 VERSION = 1

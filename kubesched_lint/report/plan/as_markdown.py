@@ -12,7 +12,7 @@ from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, code_
 from kubesched_lint.report.plan import words as words
 from kubesched_lint.report.plan.result import below, is_calm, result
 from kubesched_lint.report.plan.rows import Entry, finding_line, rows_of
-from kubesched_lint.report.words import at, at_line
+from kubesched_lint.report.wording.words import at, at_line
 
 MARK = "<!-- kubesched-lint plan -->"
 """The first line; a bot finds its earlier comment by it."""

@@ -7,19 +7,19 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
-from kubesched_lint.engine.answers.order import BETTER, WORSE
 from kubesched_lint.engine.base.text import brief, many
+from kubesched_lint.engine.events.answers.order import BETTER, WORSE
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.plan import words as words
 from kubesched_lint.report.plan.result import below, result
 from kubesched_lint.report.plan.rows import Entry, Rows, finding_line, rows_of
 from kubesched_lint.report.simulation.cell_details import details
-from kubesched_lint.report.verdict_words import event_title
-from kubesched_lint.report.words import at, at_line
+from kubesched_lint.report.terminal.cells import width, wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.verdict_words import event_title
+from kubesched_lint.report.wording.words import at, at_line
 
 
 def as_text(plan: Plan, *, color: bool = False, room: int = 0, verbose: bool = False) -> str:

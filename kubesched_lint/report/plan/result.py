@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.plan.changes import MAY_ROLL_OUT, ROLLS_OUT
 from kubesched_lint.commands.plan.plan_result import Plan, StuckRollout, WorkloadPlan
-from kubesched_lint.engine.answers.cells import Cell
-from kubesched_lint.engine.answers.order import WORSE
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, not_read, plural
+from kubesched_lint.engine.events.answers.cells import Cell
+from kubesched_lint.engine.events.answers.order import WORSE
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import unless_all, with_environments
+from kubesched_lint.linter.environments.environments import unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report.words import shadowed, short_names
+from kubesched_lint.report.wording.words import shadowed, short_names
 
 _STARTS = frozenset((ROLLS_OUT, MAY_ROLL_OUT))
 """The actions that start a rollout."""

@@ -14,19 +14,19 @@ from msgspec.structs import replace
 from kubesched_lint.commands.plan.changes import METADATA, ROLLS_OUT, SCALED, UPDATED, FieldChange, ObjectChange
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.pools import PoolChange
-from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell
-from kubesched_lint.engine.answers.order import BETTER, OTHER, WORSE
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, brief, first_few, joined, many, plural
-from kubesched_lint.engine.model.workload import ROLLED_OUT
+from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE
+from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import once_each, unless_all, with_environments
+from kubesched_lint.linter.environments.environments import once_each, unless_all, with_environments
 from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.plan.result import names_of
 from kubesched_lint.report.plan.words import actions as action_words
 from kubesched_lint.report.plan.words import by_importance, consequences, finding_words
 from kubesched_lint.report.simulation.cell_reasons import AVOIDED, UNLESS, cause_of, reasons, said, wants_nodes
-from kubesched_lint.report.verdict_words import (
+from kubesched_lint.report.wording.verdict_words import (
     FAILS,
     FAILS_HERE,
     LIKELY_OK,
@@ -38,7 +38,7 @@ from kubesched_lint.report.verdict_words import (
     mark,
     word,
 )
-from kubesched_lint.report.words import at
+from kubesched_lint.report.wording.words import at
 
 _STARTS_NONE = "starts no rollout"
 _SPEC = re.compile(r"^(spec\.)?(jobTemplate\.spec\.)?(template\.)?(spec\.)?")

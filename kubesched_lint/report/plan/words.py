@@ -17,16 +17,16 @@ from kubesched_lint.commands.plan.changes import (
 )
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.commands.plan.room import Eviction, IdleChange
-from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
-from kubesched_lint.engine.answers.order import BETTER, WORSE
 from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many
+from kubesched_lint.engine.events.answers.cells import UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.order import BETTER, WORSE
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.placing.growth.plan import Added
 from kubesched_lint.findings import Finding, Severity
-from kubesched_lint.linter.environments import with_environments
+from kubesched_lint.linter.environments.environments import with_environments
 from kubesched_lint.project.finding_changes import FindingChange
-from kubesched_lint.report.verdict_words import event_title, mark, verdict_words
-from kubesched_lint.report.words import nodes_in_short
+from kubesched_lint.report.wording.verdict_words import event_title, mark, verdict_words
+from kubesched_lint.report.wording.words import nodes_in_short
 
 _NOTHING = "–"
 

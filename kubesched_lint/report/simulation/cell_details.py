@@ -10,12 +10,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.engine.base.text import brief, many
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.engine.verdicts.at_once import AtOnce
-from kubesched_lint.report.cells import wrapped
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.verdict_words import event_title, mark, needs_a_word, verdict_words
+from kubesched_lint.report.terminal.cells import wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.verdict_words import event_title, mark, needs_a_word, verdict_words
 
 _WELL = "one way it ends well"
 

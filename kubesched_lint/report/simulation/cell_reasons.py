@@ -8,16 +8,24 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import BY_SCORES, REFUSED, UNKNOWN, Cell
-from kubesched_lint.engine.answers.counted_cells import what_is_open
-from kubesched_lint.engine.answers.event_bounds import NO_NODE, NO_POD_NEAR
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.text import SHOWN, first_few, many
 from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.counted_cells import what_is_open
+from kubesched_lint.engine.events.answers.event_bounds import NO_NODE, NO_POD_NEAR
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.report.premises import without_more_nodes
-from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
-from kubesched_lint.report.words import without_preemption
+from kubesched_lint.report.wording.premises import without_more_nodes
+from kubesched_lint.report.wording.verdict_words import (
+    FAILS,
+    FAILS_HERE,
+    MAY_FAIL,
+    MEANINGS,
+    event_title,
+    needs_a_word,
+    word,
+)
+from kubesched_lint.report.wording.words import without_preemption
 
 MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
 """So many reasons of a word are listed; ``-v`` lists all."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.text import SHOWN
 from kubesched_lint.engine.events.search.picture import Box, Picture
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import visible
-from kubesched_lint.report.cells import width
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.words import key_name
+from kubesched_lint.report.terminal.cells import width
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.words import key_name
 
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _WIDEST = 120

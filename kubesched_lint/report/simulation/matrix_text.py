@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import joined, many
+from kubesched_lint.engine.events.answers.cells import UNKNOWN, Cell
 from kubesched_lint.engine.events.start.simulated_set import LOSSES
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import unless_all, with_environments
+from kubesched_lint.linter.environments.environments import unless_all, with_environments
 from kubesched_lint.printing import visible
-from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
-from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.verdict_words import (
+from kubesched_lint.report.terminal.cells import width, wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.verdict_words import (
     FAILS_HERE,
     LIKELY_OK,
     MAY_FAIL,
@@ -28,7 +28,7 @@ from kubesched_lint.report.verdict_words import (
     signs,
     word,
 )
-from kubesched_lint.report.words import short_names, shortened
+from kubesched_lint.report.wording.words import short_names, shortened
 
 _UNPROVEN = (FAILS_HERE, MAY_FAIL)
 _AFTER_LOSS = "fails here or may fail after a loss"

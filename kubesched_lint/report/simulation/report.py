@@ -7,22 +7,22 @@ from collections.abc import Iterator, Sequence
 from kubesched_lint.commands.simulate.proven_by_rules import Shortage
 from kubesched_lint.commands.simulate.short_set import ShortAfterLoss
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import NONE, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import Location
 from kubesched_lint.engine.base.text import many
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN, Cell
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs.skew import Skew, skew_of
 from kubesched_lint.findings import Severity
-from kubesched_lint.linter.environments import with_environments
+from kubesched_lint.linter.environments.environments import with_environments
 from kubesched_lint.printing import json_text, visible
-from kubesched_lint.report.cells import width, wrapped
-from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.simulation.cell_details import details
 from kubesched_lint.report.simulation.cell_reasons import UNLESS
 from kubesched_lint.report.simulation.cluster_picture import drawn, legend
 from kubesched_lint.report.simulation.matrix_text import matrix
 from kubesched_lint.report.simulation.summary import cells_shown, premises, summary
-from kubesched_lint.report.verdict_words import (
+from kubesched_lint.report.terminal.cells import width, wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.verdict_words import (
     MEANING_OF_UNREACHABLE,
     MEANINGS,
     NOT_CONCERNED_MARK,
@@ -33,7 +33,7 @@ from kubesched_lint.report.verdict_words import (
     needs_a_word,
     word,
 )
-from kubesched_lint.report.words import environment_keys, esc
+from kubesched_lint.report.wording.words import environment_keys, esc
 
 
 def as_text(

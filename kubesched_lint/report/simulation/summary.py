@@ -7,13 +7,11 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
-from kubesched_lint.engine.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
+from kubesched_lint.engine.events.answers.cells import NONE, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.events.start.simulated_set import LOSSES
 from kubesched_lint.findings import Severity
-from kubesched_lint.report.cells import wrapped
-from kubesched_lint.report.palette import Palette
 from kubesched_lint.report.simulation.cell_reasons import (
     MOST_REASONS,
     UNLESS,
@@ -25,7 +23,9 @@ from kubesched_lint.report.simulation.cell_reasons import (
     wants_nodes,
 )
 from kubesched_lint.report.simulation.matrix_text import alike_rows, names_of
-from kubesched_lint.report.verdict_words import (
+from kubesched_lint.report.terminal.cells import wrapped
+from kubesched_lint.report.terminal.palette import Palette
+from kubesched_lint.report.wording.verdict_words import (
     FAILS,
     FAILS_HERE,
     LIKELY_OK,
@@ -36,7 +36,7 @@ from kubesched_lint.report.verdict_words import (
     event_title,
     word,
 )
-from kubesched_lint.report.words import at
+from kubesched_lint.report.wording.words import at
 
 _SEVERITIES: Mapping[str, Severity] = {
     REFUSED: Severity.ERROR,

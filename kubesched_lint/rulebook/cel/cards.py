@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.engine.model.labels import go_int
-from kubesched_lint.rulebook.card import Card, to_rule
+from kubesched_lint.rulebook.cards.card import Card, to_rule
+from kubesched_lint.rulebook.cards.frontmatter import CardError
 from kubesched_lint.rulebook.cel.each import EACH
 from kubesched_lint.rulebook.cel.expressions import STANDARD, ExpressionRule, Texts, UnusableError, shown_fields
 from kubesched_lint.rulebook.cel.language import MissingCelError
-from kubesched_lint.rulebook.frontmatter import CardError
 from kubesched_lint.rulebook.rule import Rule
 from kubesched_lint.rulebook.wording import placeholders
 

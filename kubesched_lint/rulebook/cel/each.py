@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from kubesched_lint.engine.base.places import ObjectRef, Path, Source, Span
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.rulebook.cel.facts import Term, affinity_terms, anti_affinity_terms, containers
 from kubesched_lint.rulebook.cel.structs import Each, ItemPlace, View
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import Container, PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.room import domain_room
 from kubesched_lint.explaining.disruption import budgets_of
 from kubesched_lint.rulebook.cel.structs import AMOUNTS, BOOL, INT, LABELS, STRING, STRINGS, CelType, Field, View

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kubesched_lint.engine.controllers.bounds import covers
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.rulebook.cel.facts import WORKLOAD_STRUCTS, bound_text, requirements
 from kubesched_lint.rulebook.cel.structs import (
     AMOUNTS,

@@ -1,4 +1,7 @@
-"""Capture a live cluster as a snapshot of what scheduling reads. No other folder connects to a cluster."""
+"""Capture a live cluster as a snapshot of what scheduling reads. No other folder connects to a cluster.
+
+Read ``snapshot``, then ``lists`` and ``connection``.
+"""
 
 from __future__ import annotations
 

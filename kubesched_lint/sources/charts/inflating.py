@@ -9,10 +9,10 @@ from typing import Any
 from kubesched_lint.files import content_at, root_of
 from kubesched_lint.sources.charts.lock import LockError, Pinned, are_versions, pinned
 from kubesched_lint.sources.charts.rendering import Asked, Charts, NoHelmError, given_values
-from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
-from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in, value_of
 from kubesched_lint.sources.manifests.kustomize.tree import Inflate
+from kubesched_lint.sources.manifests.recognizing.kustomization import merged, text_to_read, value_in, value_of
+from kubesched_lint.sources.manifests.rendered.charts import Made
 from kubesched_lint.sources.manifests.walking import Found, Walk
 
 _READ = frozenset(

@@ -16,9 +16,12 @@ from msgspec.structs import replace
 
 from kubesched_lint.sources.charts.folder import archive
 from kubesched_lint.sources.charts.lock import NAME, Locked, Pinned, locked_in
-from kubesched_lint.sources.manifests.chart_archive import ArchiveError, ChartFiles, chart_in, subcharts_of
-from kubesched_lint.sources.manifests.charts import Made
-from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
+from kubesched_lint.sources.manifests.chart_folders.chart_archive import (
+    ArchiveError,
+    ChartFiles,
+    chart_in,
+    subcharts_of,
+)
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
 from kubesched_lint.sources.manifests.kustomize.rendering import (
     Rendered,
@@ -30,6 +33,8 @@ from kubesched_lint.sources.manifests.kustomize.rendering import (
     render,
 )
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
+from kubesched_lint.sources.manifests.recognizing.kustomization import merged, text_to_read, value_in
+from kubesched_lint.sources.manifests.rendered.charts import Made
 from kubesched_lint.version import __version__
 
 PULL = "kubesched-lint charts pull"

@@ -30,7 +30,7 @@ from kubesched_lint.limits import LARGEST_SETTINGS
 from kubesched_lint.sources.manifests.document import Document, Skipped, Unread
 from kubesched_lint.sources.manifests.limits import LARGEST as LARGEST_MANIFEST
 from kubesched_lint.sources.manifests.loader import documents
-from kubesched_lint.sources.manifests.meant import is_ours
+from kubesched_lint.sources.manifests.recognizing.meant import is_ours
 from kubesched_lint.sources.objects.containers import explained, read_plain
 from kubesched_lint.sources.objects.read_json import JsonSyntaxError, read_blocks, read_json
 from kubesched_lint.sources.objects.status import sizes_in

@@ -17,7 +17,7 @@ from kubesched_lint.engine.cluster.limits import MOST_NODES
 from kubesched_lint.engine.cluster.nodepools.templates import NAMELESS
 from kubesched_lint.engine.cluster.nodepools.unknown import unlisted_type
 from kubesched_lint.engine.cluster.nodes.shapes import shape_named
-from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, NodePool, Shape, Taint
+from kubesched_lint.engine.model.nodes.node import CLUSTER_AUTOSCALER, NodePool, Shape, Taint
 from kubesched_lint.files import whole
 from kubesched_lint.limits import LARGEST_OUTPUT
 

@@ -38,8 +38,7 @@ from kubesched_lint.sources.delivery.argocd_sources import (
 )
 from kubesched_lint.sources.delivery.flux import Building, Found
 from kubesched_lint.sources.delivery.flux_objects import is_kind, mapping
-from kubesched_lint.sources.manifests.chart_folder import obstacle_in
-from kubesched_lint.sources.manifests.charts import Made, chart_rendering
+from kubesched_lint.sources.manifests.chart_folders.chart_folder import obstacle_in
 from kubesched_lint.sources.manifests.document import CHART, RENDERED, Delivery, Document, Skipped, Written
 from kubesched_lint.sources.manifests.filling import Homing
 from kubesched_lint.sources.manifests.flux import folder_in
@@ -50,6 +49,7 @@ from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of, writ
 from kubesched_lint.sources.manifests.kustomize.tree import Applier, tree_applied
 from kubesched_lint.sources.manifests.limits import MOST_FILES, MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
+from kubesched_lint.sources.manifests.rendered.charts import Made, chart_rendering
 from kubesched_lint.sources.manifests.walking import why_unreadable
 
 _JSONNET = ".jsonnet"

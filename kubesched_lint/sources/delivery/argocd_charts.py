@@ -13,7 +13,7 @@ from kubesched_lint.sources.charts.rendering import Asked, ChartFile, given_valu
 from kubesched_lint.sources.delivery.argocd_objects import Application, is_open
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.inputs import LARGEST
-from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
+from kubesched_lint.sources.manifests.recognizing.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.walking import why_unreadable
 
 _OTHERS = ("fileParameters", "kubeVersion", "apiVersions", "skipTests")

@@ -15,8 +15,8 @@ from kubesched_lint.files import is_within, whole
 from kubesched_lint.sources.delivery.flux_objects import listed, mapping
 from kubesched_lint.sources.manifests.document import REMOTE_APPLICATION, Document, Skipped
 from kubesched_lint.sources.manifests.inputs import LARGEST
-from kubesched_lint.sources.manifests.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.limits import MOST_DEPTH
+from kubesched_lint.sources.manifests.recognizing.kustomization import merged, text_to_read, value_in
 
 APPLICATION = ("argoproj.io", "Application")
 APPLICATION_SET = ("argoproj.io", "ApplicationSet")

@@ -18,8 +18,8 @@ from kubesched_lint.sources.delivery.flux_objects import are_in, is_kind, listed
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.flux import folder_in
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS
-from kubesched_lint.sources.manifests.kustomization import text_to_read, value_in
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
+from kubesched_lint.sources.manifests.recognizing.kustomization import text_to_read, value_in
 
 HELM, KUSTOMIZE, DIRECTORY = "helm", "kustomize", "directory"
 

@@ -24,7 +24,7 @@ from kubesched_lint.sources.manifests.inputs import (
     too_large,
 )
 from kubesched_lint.sources.manifests.kustomize.contents import may_be_manifest, never_applied
-from kubesched_lint.sources.manifests.meant import MEANT, LeftOut, Scope, by_contents
+from kubesched_lint.sources.manifests.recognizing.meant import MEANT, LeftOut, Scope, by_contents
 from kubesched_lint.sources.manifests.walking import Found, Walk, holds_manifests, why_unreadable
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _learn(lists: _Lists, files: Sequence[Found | InputError | Skipped], folder:
                 listed.setdefault(real, Found(os.path.normpath(path), real))
         above = os.path.join(above, os.pardir)
     for item in listed.values():
-        from kubesched_lint.sources.manifests.kustomization import listing
+        from kubesched_lint.sources.manifests.recognizing.kustomization import listing
 
         read = _read(item, lists)
         if not isinstance(read, InputFile) or len(read.data) > LARGEST:

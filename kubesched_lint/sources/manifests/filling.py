@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.sources.manifests.classify import CLUSTER_WIDE
 from kubesched_lint.sources.manifests.document import Document, FilledIn, Text
-from kubesched_lint.sources.manifests.kustomization import value_in
 from kubesched_lint.sources.manifests.limits import LARGEST, MOST_DEFAULTS
+from kubesched_lint.sources.manifests.recognizing.classify import CLUSTER_WIDE
+from kubesched_lint.sources.manifests.recognizing.kustomization import value_in
 
 _SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
 _ESCAPED = "$${"

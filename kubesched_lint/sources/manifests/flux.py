@@ -15,7 +15,7 @@ from msgspec import Struct
 from kubesched_lint.files import content_at, is_within
 from kubesched_lint.sources.manifests.filling import Filling, Variables
 from kubesched_lint.sources.manifests.inputs import LARGEST
-from kubesched_lint.sources.manifests.kustomization import text_to_read, value_in
+from kubesched_lint.sources.manifests.recognizing.kustomization import text_to_read, value_in
 from kubesched_lint.sources.manifests.walking import Found, Walk
 from kubesched_lint.sources.manifests.yaml.split import parts
 

@@ -14,9 +14,9 @@ from kubesched_lint.sources.manifests.document import Delivery, Skipped
 from kubesched_lint.sources.manifests.limits import LARGEST as LARGEST
 
 if TYPE_CHECKING:
-    from kubesched_lint.sources.manifests.charts import ChartRendering
     from kubesched_lint.sources.manifests.filling import Filling, Homing
-    from kubesched_lint.sources.manifests.provenance import KustomizeRendering
+    from kubesched_lint.sources.manifests.rendered.charts import ChartRendering
+    from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
 
 SUFFIXES = (".yaml", ".yml", ".json")
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")

@@ -12,7 +12,11 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.files import content
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.manifests.classify import (
+from kubesched_lint.sources.manifests.document import Document, Skipped, Text, Unread, print_of
+from kubesched_lint.sources.manifests.files import find_files
+from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
+from kubesched_lint.sources.manifests.kustomize.contents import may_be_manifest
+from kubesched_lint.sources.manifests.recognizing.classify import (
     FILLED_IN,
     HELM,
     TERRAFORM,
@@ -33,11 +37,7 @@ from kubesched_lint.sources.manifests.classify import (
     places_pods,
     wraps_pod_template,
 )
-from kubesched_lint.sources.manifests.document import Document, Skipped, Text, Unread, print_of
-from kubesched_lint.sources.manifests.files import find_files
-from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, STDIN, InputFile, standard_input
-from kubesched_lint.sources.manifests.kustomize.contents import may_be_manifest
-from kubesched_lint.sources.manifests.not_applied import left_to_others
+from kubesched_lint.sources.manifests.recognizing.not_applied import left_to_others
 from kubesched_lint.sources.manifests.yaml.braces import NotJsonError, value_of
 from kubesched_lint.sources.manifests.yaml.fast_reader import NotPlainError, read_plain
 from kubesched_lint.sources.manifests.yaml.places import is_in_braces, span_of

@@ -13,11 +13,11 @@ from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.files import UnreadableError, content, is_within, leaving, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_SETTINGS
-from kubesched_lint.sources.manifests.classify import has_actions, is_template_source
 from kubesched_lint.sources.manifests.document import CHART, Skipped
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST, SUFFIXES
 from kubesched_lint.sources.manifests.limits import MOST_DEPTH, MOST_LOOKED_AT
-from kubesched_lint.sources.manifests.meant import LeftOut, is_assert, is_case, reason_of
+from kubesched_lint.sources.manifests.recognizing.classify import has_actions, is_template_source
+from kubesched_lint.sources.manifests.recognizing.meant import LeftOut, is_assert, is_case, reason_of
 
 _OF_CHARTS = ("Chart.yaml", "values.yaml")
 SUBMODULE = "submodule"

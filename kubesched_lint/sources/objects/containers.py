@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.sources.manifests.meant import is_ours
+from kubesched_lint.sources.manifests.recognizing.meant import is_ours
 from kubesched_lint.sources.scheduler_config.file import schedulers_in
 from kubesched_lint.sources.sketches.devices import classes_of
 from kubesched_lint.sources.sketches.fields import known

@@ -13,7 +13,7 @@ from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.engine.cluster.collecting.collect import Collector, Header
 from kubesched_lint.engine.model.decode.fields import DecodeError, Value, mapping
-from kubesched_lint.sources.manifests.meant import is_ours
+from kubesched_lint.sources.manifests.recognizing.meant import is_ours
 from kubesched_lint.sources.manifests.yaml.braces import member, skip
 from kubesched_lint.sources.objects.containers import (
     SKETCH,

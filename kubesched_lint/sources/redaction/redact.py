@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Any
 
 from kubesched_lint.engine.cluster.pods.pod_scheduled import redacted
-from kubesched_lint.engine.model.devices import SEMVER
+from kubesched_lint.engine.model.devices.devices import SEMVER
 from kubesched_lint.sources.redaction.open_words import (
     BARE_KEYS,
     DRIVERS,

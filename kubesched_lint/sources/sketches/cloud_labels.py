@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE, cloud_of, shape_named
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import CSI_ZONES, PLACE_LIKE, REGION, ZONE, Shape
+from kubesched_lint.engine.model.nodes.node import CSI_ZONES, PLACE_LIKE, REGION, ZONE, Shape
 
 _OLD_TYPE = "beta.kubernetes.io/instance-type"
 _AKS_POOL = "kubernetes.azure.com/agentpool"

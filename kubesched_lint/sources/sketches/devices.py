@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     OWN,
     SEMVER,
     Attribute,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.decode.fields import DecodeError, Value, text, words, wrong
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 
 _TAINT_FIELDS = frozenset(["key", "value", "effect"])
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

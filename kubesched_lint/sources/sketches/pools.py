@@ -28,7 +28,7 @@ from kubesched_lint.engine.model.decode.fields import (
 )
 from kubesched_lint.engine.model.decode.nodepools import cloud_of_keys, decode_requirements, zones_of
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape, zone_of
+from kubesched_lint.engine.model.nodes.node import AUTOPILOT, CLUSTER_AUTOSCALER, KARPENTER, NodePool, Shape, zone_of
 from kubesched_lint.sources.sketches.fields import known, taints_of
 from kubesched_lint.sources.sketches.sketch import DEFAULT_PODS, offers_in
 

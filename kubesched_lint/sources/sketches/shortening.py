@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 
 from kubesched_lint.engine.base.text import SHOWN
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import ARCH, HOSTNAME, KEPT_LIKE, OS, REGION, ZONE, Node, names_place
+from kubesched_lint.engine.model.nodes.node import ARCH, HOSTNAME, KEPT_LIKE, OS, REGION, ZONE, Node, names_place
 from kubesched_lint.sources.sketches.cloud_labels import following
 from kubesched_lint.sources.sketches.sketch import filled
 

@@ -22,10 +22,10 @@ from kubesched_lint.engine.model.decode.fields import (
     words,
     wrong,
 )
-from kubesched_lint.engine.model.devices import DeviceOffer
+from kubesched_lint.engine.model.devices.devices import DeviceOffer
 from kubesched_lint.engine.model.feature_gates import lacking
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import HOSTNAME, OS, ZONE, Node, with_kept_labels
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, OS, ZONE, Node, with_kept_labels
 from kubesched_lint.sources.sketches.cloud_labels import following
 from kubesched_lint.sources.sketches.devices import offers_of
 from kubesched_lint.sources.sketches.fields import known, taints_of

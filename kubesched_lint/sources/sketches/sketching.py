@@ -17,7 +17,7 @@ from kubesched_lint.engine.cluster.nodepools.minimum import stands_in
 from kubesched_lint.engine.cluster.nodes.elastic import elastic_because
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import Resources
 from kubesched_lint.sources.scheduler_config.kept import kept_of
 from kubesched_lint.sources.sketches.shortening import Shortening

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import groupby
 
 from kubesched_lint.engine.cluster.devices import Devices
-from kubesched_lint.engine.model.devices import OWN, Attribute, Device, DeviceClass, NodeAccess, ResourceSlice
+from kubesched_lint.engine.model.devices.devices import OWN, Attribute, Device, DeviceClass, NodeAccess, ResourceSlice
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.printing import safe_json
 from kubesched_lint.sources.sketches.devices import DEFAULT_NAME, of_driver

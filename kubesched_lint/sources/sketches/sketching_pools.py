@@ -9,7 +9,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import is_of_known, known_group
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE, shape_named
 from kubesched_lint.engine.model.decode.nodepools import zones_of
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import (
+from kubesched_lint.engine.model.nodes.node import (
     KARPENTER,
     Node,
     NodePool,

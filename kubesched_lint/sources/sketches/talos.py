@@ -17,11 +17,11 @@ from msgspec import Struct, field
 
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.cluster import ClusterError
-from kubesched_lint.engine.model.node import HOSTNAME, REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, REGION, ZONE
 from kubesched_lint.files import root_of, whole
 from kubesched_lint.printing import visible
-from kubesched_lint.sources.manifests.kustomization import text_to_read, value_in
 from kubesched_lint.sources.manifests.limits import LARGEST
+from kubesched_lint.sources.manifests.recognizing.kustomization import text_to_read, value_in
 from kubesched_lint.sources.manifests.yaml.split import parts
 from kubesched_lint.sources.sketches.sketch import API_VERSION, KIND
 from kubesched_lint.sources.sketches.text import listing, mapping, scalar

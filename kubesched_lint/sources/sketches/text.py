@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.printing import safe_json
 
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9._/=:-]*[A-Za-z0-9])?")

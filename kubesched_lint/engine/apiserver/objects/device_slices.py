@@ -33,7 +33,7 @@ from kubesched_lint.engine.apiserver.values.labels import label_name
 from kubesched_lint.engine.apiserver.values.metadata import object_meta
 from kubesched_lint.engine.apiserver.values.names import dns_label, dns_subdomain, label_value, size
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.model.devices import SEMVER
+from kubesched_lint.engine.model.devices.devices import SEMVER
 
 _SPEC: Path = ("spec",)
 _API_DEVICES, _API_RICH_DEVICES = 128, 64

@@ -40,7 +40,7 @@ from kubesched_lint.engine.apiserver.values.names import (
     size,
 )
 from kubesched_lint.engine.base.places import Path
-from kubesched_lint.engine.model.devices import ALL, ALTERNATIVES_OF_A_REQUEST, EXACT_COUNT
+from kubesched_lint.engine.model.devices.devices import ALL, ALTERNATIVES_OF_A_REQUEST, EXACT_COUNT
 from kubesched_lint.engine.model.resources import is_extended
 
 Value = dict[str, Any]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from kubesched_lint.engine.base.identity import ByIdentity
 from kubesched_lint.engine.bounds.competition.contention import Competitor, contention_of
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.cluster.postings import HeldTerms
+from kubesched_lint.engine.cluster.selecting.postings import HeldTerms
 from kubesched_lint.engine.events.start.coupling import PodSelection, selecting_terms
 from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set

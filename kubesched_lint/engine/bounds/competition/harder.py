@@ -14,7 +14,7 @@ from kubesched_lint.engine.events.start.simulated_set import (
     once_per_member,
     once_per_set,
 )
-from kubesched_lint.engine.model.workload import SCALED
+from kubesched_lint.engine.model.workloads.workload import SCALED
 
 
 @once_per_member

@@ -23,12 +23,12 @@ from kubesched_lint.engine.model.decode.fields import Value, items, labels, mapp
 from kubesched_lint.engine.model.decode.nodes import decode_node
 from kubesched_lint.engine.model.decode.objects import decode_object, gather, is_read
 from kubesched_lint.engine.model.decode.policy import decode_replica_set_revision
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import BoundPod
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.devices import DeviceClass
-    from kubesched_lint.engine.model.node import NodePool
+    from kubesched_lint.engine.model.devices.devices import DeviceClass
+    from kubesched_lint.engine.model.nodes.node import NodePool
     from kubesched_lint.engine.model.pod import SchedulerProfile
 
 K = TypeVar("K", str, tuple[str, str], tuple[str, str, str])

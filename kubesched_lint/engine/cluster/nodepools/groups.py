@@ -14,7 +14,7 @@ from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL, is_of_known, 
 from kubesched_lint.engine.cluster.nodes.shapes import ARCH, INSTANCE_TYPE, cloud_of
 from kubesched_lint.engine.cluster.nodes.transient import without_transient_state
 from kubesched_lint.engine.model.labels import Labels, Requirement
-from kubesched_lint.engine.model.node import (
+from kubesched_lint.engine.model.nodes.node import (
     AUTOPILOT,
     CLUSTER_AUTOSCALER,
     HOSTNAME,

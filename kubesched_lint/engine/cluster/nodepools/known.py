@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.engine.cluster.nodepools.unshown import unseen_groups
 from kubesched_lint.engine.cluster.nodes.elastic import OPEN, is_of_known, known_groups
-from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, Node, NodePool
+from kubesched_lint.engine.model.nodes.node import CLUSTER_AUTOSCALER, Node, NodePool
 
 
 class KnownGroups:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, field
 
 from kubesched_lint.engine.model.labels import Labels, Requirement, go_int
-from kubesched_lint.engine.model.node import ZONE, stable_key
+from kubesched_lint.engine.model.nodes.node import ZONE, stable_key
 from kubesched_lint.engine.model.pod import Pod, profile_of
 
 _COMMON = ("cpu", "memory", "pods", "ephemeral-storage")

@@ -12,7 +12,7 @@ from itertools import count, cycle
 
 from kubesched_lint.engine.cluster.nodepools.label_demand import LabelDemand
 from kubesched_lint.engine.cluster.nodepools.templates import DISK, templates
-from kubesched_lint.engine.model.node import ZONE, Node, NodePool
+from kubesched_lint.engine.model.nodes.node import ZONE, Node, NodePool
 
 
 def standing(pools: Iterable[NodePool], nodes: Sequence[Node]) -> Iterator[Node]:

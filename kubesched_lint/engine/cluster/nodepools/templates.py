@@ -21,7 +21,7 @@ from kubesched_lint.engine.cluster.nodepools.unknown import OTHER, other_types, 
 from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL
 from kubesched_lint.engine.cluster.nodes.shapes import ARCH, INSTANCE_TYPE, cloud_of, shape_named, shapes_of
 from kubesched_lint.engine.model.labels import Labels, Requirement, go_int
-from kubesched_lint.engine.model.node import (
+from kubesched_lint.engine.model.nodes.node import (
     AUTOPILOT,
     CLUSTER_AUTOSCALER,
     HOSTNAME,

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodes.shapes import INSTANCE_TYPE, machine_data
 from kubesched_lint.engine.model.labels import Requirement, go_int
-from kubesched_lint.engine.model.node import Shape
+from kubesched_lint.engine.model.nodes.node import Shape
 from kubesched_lint.engine.model.pod import Resources
 
 OTHER = "other machine types"

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.nodes.elastic import NODE_POOL, is_never_added
 from kubesched_lint.engine.cluster.nodes.transient import without_transient_state
-from kubesched_lint.engine.model.node import HOSTNAME, Node, names_place
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node, names_place
 
 _LIKENESS = "likeness"
 """The key of a group that no label names."""

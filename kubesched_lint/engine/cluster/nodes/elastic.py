@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubesched_lint.engine.model.node import KARPENTER
+from kubesched_lint.engine.model.nodes.node import KARPENTER
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import Node, NodePool
+    from kubesched_lint.engine.model.nodes.node import Node, NodePool
 
 NODE_POOL = "karpenter.sh/nodepool"
 _POOL_NAMES = (NODE_POOL, "karpenter.sh/provisioner-name")

@@ -10,10 +10,10 @@ from math import inf
 from operator import and_, attrgetter, is_
 
 from kubesched_lint.engine.base.identity import ByIdentity, Itself
-from kubesched_lint.engine.cluster.labelled import LabelIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
+from kubesched_lint.engine.cluster.selecting.labelled import LabelIndex
 from kubesched_lint.engine.model.labels import Labels
-from kubesched_lint.engine.model.node import Node, Taint
+from kubesched_lint.engine.model.nodes.node import Node, Taint
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, PodAffinityTerm, Toleration
 
 AMPLE = 1 << 60

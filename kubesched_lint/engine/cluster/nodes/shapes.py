@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from kubesched_lint.engine.base.data import shipped
-from kubesched_lint.engine.model.node import Shape
+from kubesched_lint.engine.model.nodes.node import Shape
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
 ARCH = "kubernetes.io/arch"

@@ -14,7 +14,7 @@ from kubesched_lint.engine.base.releases import modelled
 from kubesched_lint.engine.base.text import first_few, many, plural
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import Node
+    from kubesched_lint.engine.model.nodes.node import Node
 
 _MINOR = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?![0-9])")
 _MINORS_BEHIND = 3

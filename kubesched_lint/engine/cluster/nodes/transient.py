@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import Node, Taint
+    from kubesched_lint.engine.model.nodes.node import Node, Taint
 
 CORDON = "node.kubernetes.io/unschedulable"
 

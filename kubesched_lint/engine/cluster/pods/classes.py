@@ -9,10 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
 
-from kubesched_lint.engine.cluster.labelled import PodIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.pods.known_pods import KnownPods, class_key
-from kubesched_lint.engine.cluster.postings import HeldTerms, Posted, post, posted_for
+from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
+from kubesched_lint.engine.cluster.selecting.postings import HeldTerms, Posted, post, posted_for
 from kubesched_lint.engine.cluster.topology import NodeCounter, sum_of
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, Resources, WeightedPodAffinityTerm
 from kubesched_lint.engine.model.resources import nonzero_requests

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.model.inventory import Inventory
     from kubesched_lint.engine.model.labels import Labels
     from kubesched_lint.engine.model.pod import BoundPod
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 Key = tuple[str, str, str]
 _OF_NODES = "node.kubernetes.io/"

@@ -11,7 +11,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import go_int
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.model.policy import ReplicaSet
-from kubesched_lint.engine.model.workload import Custom, Workload
+from kubesched_lint.engine.model.workloads.workload import Custom, Workload
 
 HASH = "pod-template-hash"
 

@@ -12,7 +12,7 @@ from typing import Any
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.model.pod_fields import POD, read_of
 from kubesched_lint.engine.model.quantity import QuantityError, resource_value
-from kubesched_lint.engine.model.workload import written_template as written_template
+from kubesched_lint.engine.model.workloads.workload import written_template as written_template
 
 # pkg/apis/core/v1/defaults.go and zz_generated.defaults.go (v1.36), for the fields of a template.
 _DEFAULTS: dict[str, tuple[object, ...]] = {

@@ -48,10 +48,10 @@ from kubesched_lint.engine.events.transitions.daemons import without_orphans
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.events.transitions.transitions import Transitions
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.resources import device_class_resources
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import controller_labels, revision_label
 
 
@@ -251,7 +251,7 @@ class Timeline:
         slot = slot_of_running(self.pod_types, number, revision, bound, unready=unready)
         devices = self._named_devices if position >= 0 and bound.node else None
         if devices is not None and devices.may_serve(bound.pod):
-            from kubesched_lint.engine.events.states.holdings import held_by
+            from kubesched_lint.engine.events.states.device_holdings import held_by
 
             holding = self.pod_types.holding(held_by(bound, slot, devices))
             state = with_hold(state, position, holding, 1)

@@ -17,7 +17,7 @@ from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.events.limits import MOST_COMBINED
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import REGION, ZONE, Node, Taint
+from kubesched_lint.engine.model.nodes.node import REGION, ZONE, Node, Taint
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.storage import CSINode
 from kubesched_lint.engine.scheduler.tolerance import UNREACHABLE, leaves

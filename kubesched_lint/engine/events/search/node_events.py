@@ -15,9 +15,9 @@ from kubesched_lint.engine.events.transitions.hints import wakes_on_node_change
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
 from kubesched_lint.engine.events.transitions.requeueing import not_requeued
 from kubesched_lint.engine.events.transitions.transitions import Transitions
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scheduler.tolerance import CORDON
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 
 
 class Box(Struct, frozen=True):

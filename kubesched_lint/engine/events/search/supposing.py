@@ -12,7 +12,7 @@ from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis, Newcomer, NodeChange
 from kubesched_lint.engine.events.search.node_events import alter, evict
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.model.workload import ROLLED_OUT, SCALED, Workload
+from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT, SCALED, Workload
 
 
 def rolls(hypothesis: Hypothesis, workload: Workload) -> bool:

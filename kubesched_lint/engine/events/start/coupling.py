@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TypeVar
 
-from kubesched_lint.engine.cluster.labelled import PodIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet
-from kubesched_lint.engine.cluster.postings import HeldTerms
+from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
+from kubesched_lint.engine.cluster.selecting.postings import HeldTerms
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm

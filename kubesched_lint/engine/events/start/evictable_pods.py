@@ -23,11 +23,11 @@ from kubesched_lint.engine.events.limits import MOST_MOVED
 from kubesched_lint.engine.events.search.events import ForeignWorkload
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod, knows_scheduler
 from kubesched_lint.engine.model.resources import is_resizing
-from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scheduler.eviction import evicted, preempting_priority
+from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.engine.scheduler.preemption.eviction import evicted, preempting_priority
 from kubesched_lint.engine.scheduler.tolerance import CORDON, tolerates_any
 
 _FROM_NODES = frozenset([ZONE, REGION])

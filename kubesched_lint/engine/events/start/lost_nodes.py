@@ -9,8 +9,8 @@ from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.preemption_scope import above
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.model.node import HOSTNAME
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def pods_by_node(timeline: Timeline, workloads: Collection[int] = (), most: int | None = None) -> dict[str, int]:

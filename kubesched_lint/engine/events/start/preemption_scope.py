@@ -15,8 +15,8 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, Si
 from kubesched_lint.engine.events.transitions.hints import is_blind
 from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.resources import is_resizing
-from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scheduler.eviction import NOBODY, preempting_priority
+from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.engine.scheduler.preemption.eviction import NOBODY, preempting_priority
 
 
 class PreemptionScope(NamedTuple):

@@ -20,7 +20,7 @@ from kubesched_lint.engine.events.start.simulated_set import (
 from kubesched_lint.engine.model.policy import ResourceQuota
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.storage import Claim
-from kubesched_lint.engine.model.workload import SCALED, Workload
+from kubesched_lint.engine.model.workloads.workload import SCALED, Workload
 from kubesched_lint.engine.scenario.quotas import claimed, in_turn
 
 _COUNTED = (*SCALED, "Job")

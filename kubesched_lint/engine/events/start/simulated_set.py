@@ -24,12 +24,12 @@ from kubesched_lint.engine.events.search.events import admitted, revision_of
 from kubesched_lint.engine.events.search.hypotheses import Hypothesis
 from kubesched_lint.engine.events.start.coupling import PodSelection
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import ZONE, Node
+from kubesched_lint.engine.model.nodes.node import ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget, ResourceQuota
 from kubesched_lint.engine.model.resources import device_class_resources
 from kubesched_lint.engine.model.storage import Claim, StorageClass
-from kubesched_lint.engine.model.workload import ROLLED_OUT, Workload
+from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT, Workload
 from kubesched_lint.engine.scheduler.framework import static_feasible
 from kubesched_lint.engine.scheduler.plugins.inter_pod_affinity import selects_pod
 

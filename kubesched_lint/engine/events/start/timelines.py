@@ -12,7 +12,7 @@ from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
 from kubesched_lint.engine.events.start.quotas import as_granted
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def _marks(simulated: SimulatedSet) -> Mapping[str, Hashable]:

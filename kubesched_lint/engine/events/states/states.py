@@ -19,7 +19,7 @@ from kubesched_lint.engine.controllers.statefulset import OrdinalPod
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod
 from kubesched_lint.engine.model.storage import PersistentVolume
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 SETTLED = 0
 """Waiting: the scheduler tried it, and any event that lets it run will requeue it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.storage import is_local
 from kubesched_lint.engine.scheduler.plugins.volume_binding import SELECTED_NODE
 

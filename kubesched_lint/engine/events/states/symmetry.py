@@ -11,7 +11,7 @@ from functools import cached_property
 
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.events.states.states import State
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, profile_of
 
 

@@ -10,7 +10,7 @@ from kubesched_lint.engine.events.states.states import Held, PodTypes, State
 from kubesched_lint.engine.model.pod import Pod
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.events.states.holdings import Holdings
+    from kubesched_lint.engine.events.states.device_holdings import Holdings
 
 _NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
@@ -96,6 +96,6 @@ def followed(cluster: ClusterState, pod_types: PodTypes, pod: Callable[[int], Po
     devices = cluster.devices
     if devices is None or devices.is_counted:
         return CountedDevices(cluster, pod)
-    from kubesched_lint.engine.events.states.holdings import Holdings
+    from kubesched_lint.engine.events.states.device_holdings import Holdings
 
     return NamedDevices(cluster, pod, Holdings(pod_types, cluster.index, devices, pod, every=every))

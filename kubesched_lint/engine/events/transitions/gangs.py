@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.feature_gates import PREEMPTION
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import PodGroup
-from kubesched_lint.engine.scheduler.pod_groups import Attempt, GroupCycle
+from kubesched_lint.engine.scheduler.pod_groups.pod_groups import Attempt, GroupCycle
 
 Order = tuple[BoundPod, ...]
 

@@ -33,9 +33,9 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.scheduler.binding import bind, placed
-from kubesched_lint.engine.scheduler.eviction import preempting_priority
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.engine.scheduler.placement import is_sampled
+from kubesched_lint.engine.scheduler.preemption.eviction import preempting_priority
 from kubesched_lint.engine.scheduler.scoring import Scoring
 
 

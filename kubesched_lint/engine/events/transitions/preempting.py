@@ -18,7 +18,7 @@ from kubesched_lint.engine.cluster.state import ClusterState, Placement
 from kubesched_lint.engine.events.limits import MOST_TRIED
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.scheduler.preemption import cost, victims_on
+from kubesched_lint.engine.scheduler.preemption.preemption import cost, victims_on
 
 
 class Preemption(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claims_of
 from kubesched_lint.engine.events.states.states import PodTypes, State
 from kubesched_lint.engine.model.storage import Claim

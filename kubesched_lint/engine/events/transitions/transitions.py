@@ -36,7 +36,7 @@ from kubesched_lint.engine.events.transitions.resizing import Deletion
 from kubesched_lint.engine.events.transitions.scheduling_queue import SchedulingQueue
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
-from kubesched_lint.engine.model.workload import Strategy
+from kubesched_lint.engine.model.workloads.workload import Strategy
 
 if TYPE_CHECKING:
     from random import Random

@@ -1,1 +1,4 @@
-"""Decode plain values into the model, with the API server's defaults."""
+"""Decode plain values into the model, with the API server's defaults.
+
+Read ``fields``, ``pods`` and ``workloads``, then ``objects``, which knows all kinds.
+"""

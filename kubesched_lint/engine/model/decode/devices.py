@@ -26,7 +26,7 @@ from kubesched_lint.engine.model.decode.fields import (
     wrong,
 )
 from kubesched_lint.engine.model.decode.pods import node_terms
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     EXACT_COUNT,
     LISTS,
     AllocatedDevice,

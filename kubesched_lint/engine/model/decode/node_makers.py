@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.base.places import Path, Source
 from kubesched_lint.engine.model.decode.fields import Value, items, mapping, text
-from kubesched_lint.engine.model.node_makers import NodeMaker
+from kubesched_lint.engine.model.nodes.node_makers import NodeMaker
 
 _FEATURES = "feature.node.kubernetes.io/"
 """What NFD puts before a name that has no prefix (node-feature-discovery, pkg/apis/nfd/v1alpha1, FeatureLabelNs)."""

@@ -22,7 +22,7 @@ from kubesched_lint.engine.model.decode.fields import (
 )
 from kubesched_lint.engine.model.decode.fields import requirement as decode_requirement
 from kubesched_lint.engine.model.labels import Requirement, go_int
-from kubesched_lint.engine.model.node import KARPENTER, KEPT_LIKE, SET_LIKE, ZONE, NodeOverlay, NodePool, Taint
+from kubesched_lint.engine.model.nodes.node import KARPENTER, KEPT_LIKE, SET_LIKE, ZONE, NodeOverlay, NodePool, Taint
 
 _CLOUDS = {
     "karpenter.k8s.aws": "aws",

@@ -19,7 +19,7 @@ from kubesched_lint.engine.model.decode.fields import (
 )
 from kubesched_lint.engine.model.decode.pods import decode_pod
 from kubesched_lint.engine.model.decode.resizes import with_held
-from kubesched_lint.engine.model.node import Node, Taint, with_kept_labels
+from kubesched_lint.engine.model.nodes.node import Node, Taint, with_kept_labels
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, Unscheduled
 
 JOB_TRACKING = "batch.kubernetes.io/job-tracking"

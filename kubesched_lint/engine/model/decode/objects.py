@@ -10,7 +10,7 @@ from kubesched_lint.engine.base.places import Source
 from kubesched_lint.engine.model.decode.fields import Value
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.workload import KINDS
+from kubesched_lint.engine.model.workloads.workload import KINDS
 
 _POLICY = "kubesched_lint.engine.model.decode.policy"
 _DEVICES = "kubesched_lint.engine.model.decode.devices"

@@ -13,7 +13,12 @@ from kubesched_lint.engine.model.decode.fields import (
     text,
     texts,
 )
-from kubesched_lint.engine.model.vertical import ALL_OTHERS, ContainerPolicy, Recommendation, VerticalAutoscaler
+from kubesched_lint.engine.model.workloads.vertical import (
+    ALL_OTHERS,
+    ContainerPolicy,
+    Recommendation,
+    VerticalAutoscaler,
+)
 
 _SPEC = ("spec",)
 

@@ -26,11 +26,11 @@ from kubesched_lint.engine.model.decode.pods import decode_pod
 from kubesched_lint.engine.model.decode.storage import decode_claim
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import EVICTION_NOTES, SCALED, Strategy, Workload
+from kubesched_lint.engine.model.workloads.workload import EVICTION_NOTES, SCALED, Strategy, Workload
 
 
 def decode_workload(value: Value, namespace: str, source: Source | None = None, order: int = 0) -> Workload:
-    """Return a workload of one of ``engine.model.workload.KINDS``.
+    """Return a workload of one of ``engine.model.workloads.workload.KINDS``.
 
     ``namespace`` is the default if it has none. Raises DecodeError.
     """

@@ -18,9 +18,9 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, first, of, only, positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import HOSTNAME, KARPENTER, Node, NodePool
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, KARPENTER, Node, NodePool
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import Queued, created_counts, created_pods, scheduled_pod
 from kubesched_lint.engine.placing.growth.node_candidates import Group, NodeCandidates, fullest, groups_of, stocks_of
 from kubesched_lint.engine.placing.growth.plan import GROWN, LIMITED, NEVER, TODAY, Added, Plan, Verdict

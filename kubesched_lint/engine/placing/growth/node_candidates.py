@@ -11,7 +11,7 @@ from kubesched_lint.engine.cluster.nodepools.label_demand import topology_keys
 from kubesched_lint.engine.cluster.nodepools.templates import fits_limits
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, holds, lowest, of, only
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import HOSTNAME, Node
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, Node
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.scenario.pools.offers import NodeOffer

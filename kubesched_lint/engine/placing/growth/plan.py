@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from kubesched_lint.engine.base.text import SHOWN, joined, plural
-from kubesched_lint.engine.model.node import Node
+from kubesched_lint.engine.model.nodes.node import Node
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 TODAY, GROWN, LIMITED, NEVER = "fits today", "fits after growing", "pool limit reached", "no pool can help"
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.engine.model.node import ZONE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.pod import knows_scheduler, profile_of
 from kubesched_lint.engine.placing.limits import MOST_VARIABLES
 from kubesched_lint.engine.placing.together.joint import (

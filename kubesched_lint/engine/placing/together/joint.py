@@ -21,7 +21,7 @@ from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, holds, lowest, positions
 from kubesched_lint.engine.model.inventory import Inventory, identity
 from kubesched_lint.engine.model.pod import Pod, knows_scheduler, profile_of
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED, MOST_ROUNDS, MOST_SOLVED, MOST_VARIABLES
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.placing.rollout import stays

@@ -14,7 +14,7 @@ from msgspec import Struct
 from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, popcount, positions
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.together.devices import DeviceAmounts
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.model.labels import go_int
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.base.places import ObjectRef

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.base.quirks import CONSUMABLE_CAPACITY, DYNAMIC_RESOURCES, has
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
-from kubesched_lint.engine.model.devices import DeviceRequest
+from kubesched_lint.engine.model.devices.devices import DeviceRequest
 from kubesched_lint.engine.scenario.nodes.new_nodes import pools_adding, pools_in_words
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError, UndecidedError
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.devices import Device, DeviceClaim, DeviceClaimTemplate, DeviceClass
-    from kubesched_lint.engine.model.node import NodePool
+    from kubesched_lint.engine.model.devices.devices import Device, DeviceClaim, DeviceClaimTemplate, DeviceClass
+    from kubesched_lint.engine.model.nodes.node import NodePool
     from kubesched_lint.engine.model.pod import Pod
 
 

@@ -9,14 +9,14 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.devices import CHOSEN, COUNTED, NAMED
 from kubesched_lint.engine.cluster.ledger import PODS
-from kubesched_lint.engine.model.devices import USERS_OF_A_CLAIM
+from kubesched_lint.engine.model.devices.devices import USERS_OF_A_CLAIM
 from kubesched_lint.engine.scenario.devices.devices import allocator_of, asking_pods, devices_unknown
 from kubesched_lint.engine.scenario.limits import MOST_DEVICES, MOST_NODES
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.devices import Devices
-    from kubesched_lint.engine.model.devices import DeviceClaim
+    from kubesched_lint.engine.model.devices.devices import DeviceClaim
     from kubesched_lint.engine.model.pod import BoundPod, Pod
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 

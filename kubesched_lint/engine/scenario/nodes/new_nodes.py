@@ -10,7 +10,7 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
-    from kubesched_lint.engine.model.node import NodePool
+    from kubesched_lint.engine.model.nodes.node import NodePool
 
 
 def pools_adding(nodes: NodeSet, scenario: Scenario) -> tuple[NodePool, ...]:

@@ -15,7 +15,7 @@ from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.pod import Pod
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 _PLUGINS = "/var/lib/kubelet/device-plugins"
 """The folder of the socket where a device plugin registers (k8s.io/kubelet deviceplugin/v1beta1, DevicePluginPath)."""

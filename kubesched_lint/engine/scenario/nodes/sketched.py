@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from kubesched_lint.engine.base.errors import UncheckedError
 from kubesched_lint.engine.base.placeholders import to_fill_in
 from kubesched_lint.engine.model.labels import Requirement
-from kubesched_lint.engine.model.node import HOSTNAME, SET_BY_KUBELETS, is_of_csi_driver
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, SET_BY_KUBELETS, is_of_csi_driver
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod
 from kubesched_lint.engine.scenario.nodes.node_makers import made_later
 from kubesched_lint.engine.scenario.nodes.sketched import host_among, is_left_out, may_be_a_node

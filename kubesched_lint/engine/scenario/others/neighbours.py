@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm, profile_of
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.running import all_running_pods, pods_of_others
 from kubesched_lint.engine.scenario.scenario import Member
 

@@ -16,8 +16,8 @@ from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scenario.others.running import pods_of_others
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
-from kubesched_lint.engine.scheduler.eviction import surely_preempts
 from kubesched_lint.engine.scheduler.framework import static_feasible
+from kubesched_lint.engine.scheduler.preemption.eviction import surely_preempts
 
 _REMADE = ("ReplicaSet", "ReplicationController", "StatefulSet")
 

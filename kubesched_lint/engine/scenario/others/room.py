@@ -13,9 +13,9 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers.daemonset import hosts, with_daemon_tolerations
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import Taint
+from kubesched_lint.engine.model.nodes.node import Taint
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.others.neighbours import (
     answering,
     answers_itself,

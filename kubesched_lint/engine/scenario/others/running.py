@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from kubesched_lint.engine.admission.quotas import Charged
-from kubesched_lint.engine.cluster.labelled import LabelIndex, PodIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
 from kubesched_lint.engine.cluster.pods.alike import Alike, alike
-from kubesched_lint.engine.cluster.postings import Posted, post, posted_for
+from kubesched_lint.engine.cluster.selecting.labelled import LabelIndex, PodIndex
+from kubesched_lint.engine.cluster.selecting.postings import Posted, post, posted_for
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, Pod, PodAffinityTerm
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario

@@ -9,14 +9,14 @@ from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.scenario.others.neighbours import nodes_near_pods_of_nobody
 from kubesched_lint.engine.scenario.others.running import RunningPods, pods_of_others
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
-from kubesched_lint.engine.scheduler import eviction
-from kubesched_lint.engine.scheduler.eviction import NOBODY, evicted
+from kubesched_lint.engine.scheduler.preemption import eviction
+from kubesched_lint.engine.scheduler.preemption.eviction import NOBODY, evicted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kubesched_lint.engine.model.pod import Pod
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 _UNKNOWN = 1 << 40
 """The priority of an unknown class: it may be above all."""

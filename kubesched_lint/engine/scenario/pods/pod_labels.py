@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 
 _POD_NAME, _POD_INDEX = "statefulset.kubernetes.io/pod-name", "apps.kubernetes.io/pod-index"
 _JOB_NAMES = ("job-name", "batch.kubernetes.io/job-name")

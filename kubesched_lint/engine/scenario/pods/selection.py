@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from kubesched_lint.engine.cluster.labelled import PodIndex
+from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.engine.model.workload import Workload
+from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.pods.pod_labels import is_set_later, name_from_label
 
 if TYPE_CHECKING:

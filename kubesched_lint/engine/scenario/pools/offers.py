@@ -15,7 +15,7 @@ from kubesched_lint.engine.cluster.nodepools.templates import NodeTemplate, over
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.controllers.daemonset import hosts
-from kubesched_lint.engine.model.node import KARPENTER, ZONE, Node, NodeOverlay, NodePool
+from kubesched_lint.engine.model.nodes.node import KARPENTER, ZONE, Node, NodeOverlay, NodePool
 from kubesched_lint.engine.model.pod import Pod, Resources
 
 _REMEMBERED = 4

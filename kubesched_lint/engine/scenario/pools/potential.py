@@ -19,7 +19,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.engine.controllers.daemonset import targets, with_daemon_tolerations
 from kubesched_lint.engine.model.inventory import Inventory
-from kubesched_lint.engine.model.node import (
+from kubesched_lint.engine.model.nodes.node import (
     HOSTNAME,
     PLACE_LIKE,
     REGION,

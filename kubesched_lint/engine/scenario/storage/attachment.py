@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kubesched_lint.engine.model.node import HOSTNAME
+from kubesched_lint.engine.model.nodes.node import HOSTNAME
 from kubesched_lint.engine.model.storage import is_local
 from kubesched_lint.engine.scenario.storage.claims import storage_class_of, volumes_for
 from kubesched_lint.engine.scheduler.plugins.node_volume_limits import CLOUD_DISKS, migrated

@@ -14,7 +14,7 @@ from kubesched_lint.engine.scenario.storage.volume_places import volumes_of
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.model.storage import Claim
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def all_claims(scenario: Scenario) -> Iterator[Claim]:

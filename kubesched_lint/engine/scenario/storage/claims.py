@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.controllers.statefulset import claim_name, claims_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.base.places import Path
     from kubesched_lint.engine.cluster.nodeset import NodeSet
     from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
-    from kubesched_lint.engine.model.workload import Workload
+    from kubesched_lint.engine.model.workloads.workload import Workload
 
 
 def storage_class_of(scenario: Scenario, claim: Claim) -> StorageClass | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from kubesched_lint.engine.model.node import PLACE_LIKE
+from kubesched_lint.engine.model.nodes.node import PLACE_LIKE
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 if TYPE_CHECKING:

@@ -1,1 +1,4 @@
-"""Which devices the scheduler allocates to a pod's claims on a node."""
+"""Which devices the scheduler allocates to a pod's claims on a node.
+
+Read ``attempt``, ``answers`` and ``allocator``, then ``life``; ``groups`` counts without allocating.
+"""

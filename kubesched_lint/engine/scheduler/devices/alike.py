@@ -11,11 +11,18 @@ from itertools import chain
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, positions
-from kubesched_lint.engine.model.devices import Amounts, Device, DeviceClaim, DeviceClass, DeviceRequest, ResourceSlice
+from kubesched_lint.engine.model.devices.devices import (
+    Amounts,
+    Device,
+    DeviceClaim,
+    DeviceClass,
+    DeviceRequest,
+    ResourceSlice,
+)
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
-from kubesched_lint.engine.scheduler.devices.pools import Offers, Pool, devices_of
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors
-from kubesched_lint.engine.scheduler.devices.taken import Taken
+from kubesched_lint.engine.scheduler.devices.pools.pools import Offers, Pool, devices_of
+from kubesched_lint.engine.scheduler.devices.pools.taken import Taken
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors
 
 Look = Hashable
 """What claims see of a node and its free devices."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     ALL,
     EXACT_COUNT,
     RESULTS_OF_A_CLAIM,
@@ -26,9 +26,7 @@ from kubesched_lint.engine.model.devices import (
     DeviceTaint,
     ResourceSlice,
 )
-from kubesched_lint.engine.scheduler.devices.capacity import consumed, has_room, minus, plus
 from kubesched_lint.engine.scheduler.devices.constraints import Constraint, Names
-from kubesched_lint.engine.scheduler.devices.counters import Counters
 from kubesched_lint.engine.scheduler.devices.failures import (
     AllocationError,
     LocalError,
@@ -36,10 +34,12 @@ from kubesched_lint.engine.scheduler.devices.failures import (
     SelectorError,
     UndecidedError,
 )
-from kubesched_lint.engine.scheduler.devices.pools import Offers, Pool, devices_of
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors
-from kubesched_lint.engine.scheduler.devices.taken import Taken
-from kubesched_lint.engine.scheduler.limits import MOST_DEPTH, MOST_TRIES
+from kubesched_lint.engine.scheduler.devices.limits import MOST_DEPTH, MOST_TRIES
+from kubesched_lint.engine.scheduler.devices.pools.capacity import consumed, has_room, minus, plus
+from kubesched_lint.engine.scheduler.devices.pools.counters import Counters
+from kubesched_lint.engine.scheduler.devices.pools.pools import Offers, Pool, devices_of
+from kubesched_lint.engine.scheduler.devices.pools.taken import Taken
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors
 
 _PREVENTING = ("NoSchedule", "NoExecute")
 _NOTHING: Amounts = {}

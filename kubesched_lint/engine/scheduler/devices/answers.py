@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, lowest, only, positions
-from kubesched_lint.engine.model.devices import AllocatedDevice, Device, DeviceClaim, ResourceSlice
+from kubesched_lint.engine.model.devices.devices import AllocatedDevice, Device, DeviceClaim, ResourceSlice
 from kubesched_lint.engine.model.pod import DEVICES_PLUGIN
 from kubesched_lint.engine.scheduler.devices.alike import Look, Looks, claims_key
 from kubesched_lint.engine.scheduler.devices.allocator import Given, Search, candidates
 from kubesched_lint.engine.scheduler.devices.failures import AllocationError, LocalError, NodeError, UndecidedError
-from kubesched_lint.engine.scheduler.devices.pools import Offers
-from kubesched_lint.engine.scheduler.devices.selectors import Selectors
-from kubesched_lint.engine.scheduler.devices.taken import Taken
+from kubesched_lint.engine.scheduler.devices.pools.pools import Offers
+from kubesched_lint.engine.scheduler.devices.pools.taken import Taken
+from kubesched_lint.engine.scheduler.devices.selectors.selectors import Selectors
 
 NOT_ALL = "cannot allocate all claims"
 

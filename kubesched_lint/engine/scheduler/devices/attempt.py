@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, grouped, lowest, positions
-from kubesched_lint.engine.model.devices import Allocation, DeviceClaim, DeviceClaimTemplate
+from kubesched_lint.engine.model.devices.devices import Allocation, DeviceClaim, DeviceClaimTemplate
 from kubesched_lint.engine.model.labels import Requirement
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices.answers import Answer, Answers, Placed

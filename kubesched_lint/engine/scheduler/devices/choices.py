@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-from kubesched_lint.engine.model.devices import AllocatedDevice, Allocation, DeviceClaim, DeviceID
+from kubesched_lint.engine.model.devices.devices import AllocatedDevice, Allocation, DeviceClaim, DeviceID
 from kubesched_lint.engine.model.pod import Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices.allocator import candidates
 from kubesched_lint.engine.scheduler.devices.answers import offers_of, taken_of

@@ -7,7 +7,7 @@ all, and are distinct if no two have a common one.
 
 from __future__ import annotations
 
-from kubesched_lint.engine.model.devices import Attribute, Device, DeviceConstraint, Scalar, values_of
+from kubesched_lint.engine.model.devices.devices import Attribute, Device, DeviceConstraint, Scalar, values_of
 
 Names = tuple[str, str]
 """A request, and the chosen alternative of it; empty without one."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from kubesched_lint.engine.cluster.devices import Devices
-from kubesched_lint.engine.model.devices import DeviceClaim, DeviceRequest
+from kubesched_lint.engine.model.devices.devices import DeviceClaim, DeviceRequest
 from kubesched_lint.engine.model.pod import Container, Pod
 
 IN_MEMORY = "<extended-resources>"

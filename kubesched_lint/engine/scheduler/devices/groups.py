@@ -13,7 +13,7 @@ from math import inf
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, positions
-from kubesched_lint.engine.model.devices import (
+from kubesched_lint.engine.model.devices.devices import (
     ALL,
     EXACT_COUNT,
     LISTS,
@@ -34,8 +34,8 @@ from kubesched_lint.engine.scheduler.devices.answers import offers_of, selectors
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
 from kubesched_lint.engine.scheduler.devices.extended import IN_MEMORY, extended_claim
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError
-from kubesched_lint.engine.scheduler.devices.pools import devices_of
-from kubesched_lint.engine.scheduler.devices.taken import Taken
+from kubesched_lint.engine.scheduler.devices.pools.pools import devices_of
+from kubesched_lint.engine.scheduler.devices.pools.taken import Taken
 
 Ask = tuple[str, tuple[str, ...], tuple[object, ...], str]
 """Class, selectors, tolerations and extended resource: requests that are equal in them may use the same devices."""

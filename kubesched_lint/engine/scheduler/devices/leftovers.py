@@ -10,17 +10,17 @@ from msgspec import Struct
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-from kubesched_lint.engine.model.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
+from kubesched_lint.engine.model.devices.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.devices.allocator import prevents
 from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL, offers_of, selectors_of, taken_of
 from kubesched_lint.engine.scheduler.devices.attempt import NOT_HERE, attempt
-from kubesched_lint.engine.scheduler.devices.capacity import has_room
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
-from kubesched_lint.engine.scheduler.devices.counters import Counters
 from kubesched_lint.engine.scheduler.devices.failures import SelectorError, one_line
-from kubesched_lint.engine.scheduler.devices.pools import Pool
-from kubesched_lint.engine.scheduler.devices.taken import Taken
+from kubesched_lint.engine.scheduler.devices.pools.capacity import has_room
+from kubesched_lint.engine.scheduler.devices.pools.counters import Counters
+from kubesched_lint.engine.scheduler.devices.pools.pools import Pool
+from kubesched_lint.engine.scheduler.devices.pools.taken import Taken
 
 _Seen = tuple[DeviceID, Device, Pool]
 _TAINTED, _ALLOCATED, _UNCOUNTED = "tainted", "allocated", "without enough counters"

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.cluster.devices import NO_EXECUTE, Devices
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
-from kubesched_lint.engine.model.devices import DeviceClaim, DeviceRequest, DeviceTaint, DeviceToleration
+from kubesched_lint.engine.model.devices.devices import DeviceClaim, DeviceRequest, DeviceTaint, DeviceToleration
 from kubesched_lint.engine.model.pod import DEVICES_PLUGIN, Pod, PodClaim
 from kubesched_lint.engine.scheduler.devices.attempt import ANY, Attempt, own_claim
 from kubesched_lint.engine.scheduler.devices.extended import IN_MEMORY

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import DEVICES_PLUGIN, Pod, is_given_devices
-from kubesched_lint.engine.scheduler.verdict import PreFilterRefusal, Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import PreFilterRefusal, Rejection
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.scheduler.devices.attempt import Attempt

@@ -13,7 +13,7 @@ from msgspec import Struct
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
 
 _ERRORS = {
     "InterPodAffinity": 'error reading "PreFilterInterPodAffinity" from cycleState: not found',

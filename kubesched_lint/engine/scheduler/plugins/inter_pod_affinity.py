@@ -12,7 +12,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.pods.classes import ClassSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
-from kubesched_lint.engine.scheduler.verdict import Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
 
 NAME = "InterPodAffinity"
 UNATTRACTED = "node(s) didn't match pod affinity rules"

@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from kubesched_lint.engine.base.quirks import CSI_DRIVER_ON_THE_NODE, has
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of, only, positions
 from kubesched_lint.engine.cluster.state import ClusterState, Placement
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.model.pod import Pod, Volume
 from kubesched_lint.engine.model.storage import Claim, VolumeAttachment
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
 from kubesched_lint.engine.scheduler.plugins.volume_binding import ephemeral_claim
-from kubesched_lint.engine.scheduler.verdict import Rejection
 
 NAME = "NodeVolumeLimits"
 

@@ -12,8 +12,8 @@ from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.topology import NodeCounter
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
+from kubesched_lint.engine.scheduler.plugins.verdict import Rejection
 from kubesched_lint.engine.scheduler.topology import eligible_nodes, is_short_of_domains, labelled_nodes, least_count
-from kubesched_lint.engine.scheduler.verdict import Rejection
 
 NAME = "PodTopologySpread"
 SKEWED = "node(s) didn't match pod topology spread constraints"

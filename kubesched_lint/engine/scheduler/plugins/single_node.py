@@ -10,8 +10,8 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of, positions
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, profile_of
 from kubesched_lint.engine.model.resources import is_ignored
+from kubesched_lint.engine.scheduler.plugins.verdict import PreFilterRefusal, Rejection
 from kubesched_lint.engine.scheduler.tolerance import CORDON, repelled, tolerates_any
-from kubesched_lint.engine.scheduler.verdict import PreFilterRefusal, Rejection
 
 ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 

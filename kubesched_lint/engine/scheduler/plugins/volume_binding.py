@@ -12,15 +12,15 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from kubesched_lint.engine.base.identity import Itself
-from kubesched_lint.engine.cluster.free_volumes import NOTHING_LOOSE, FreeVolumes
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, lowest, of, positions
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.cluster.storage import Storage
+from kubesched_lint.engine.cluster.storage.free_volumes import NOTHING_LOOSE, FreeVolumes
+from kubesched_lint.engine.cluster.storage.storage import Storage
 from kubesched_lint.engine.model.decode.storage import decode_claim
 from kubesched_lint.engine.model.pod import Pod, Volume
 from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageCapacity, StorageClass
-from kubesched_lint.engine.scheduler.verdict import PreFilterRefusal, Rejection
-from kubesched_lint.engine.scheduler.volume_reach import reach_of, reachable
+from kubesched_lint.engine.scheduler.plugins.verdict import PreFilterRefusal, Rejection
+from kubesched_lint.engine.scheduler.plugins.volume_reach import reach_of, reachable
 
 NAME = "VolumeBinding"
 NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"

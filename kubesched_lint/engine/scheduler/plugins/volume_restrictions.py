@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import Pod, Volume
-from kubesched_lint.engine.scheduler.verdict import PreFilterRefusal, Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeRestrictions"
 IN_USE = (

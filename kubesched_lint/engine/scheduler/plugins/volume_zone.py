@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.node import REGION, ZONE
+from kubesched_lint.engine.model.nodes.node import REGION, ZONE
 from kubesched_lint.engine.model.pod import Pod
-from kubesched_lint.engine.scheduler.verdict import PreFilterRefusal, Rejection
+from kubesched_lint.engine.scheduler.plugins.verdict import PreFilterRefusal, Rejection
 
 NAME = "VolumeZone"
 

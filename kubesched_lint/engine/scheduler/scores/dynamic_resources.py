@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
-from kubesched_lint.engine.model.devices import ALTERNATIVES_OF_A_REQUEST, DeviceClaim
+from kubesched_lint.engine.model.devices.devices import ALTERNATIVES_OF_A_REQUEST, DeviceClaim
 from kubesched_lint.engine.model.pod import DEVICES_PLUGIN, Pod
 from kubesched_lint.engine.scheduler.plugins.dynamic_resources import attempt_of
 from kubesched_lint.engine.scheduler.scores.levels import Levels, scaled

@@ -14,7 +14,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.topology import NodeCounter
 from kubesched_lint.engine.model.labels import Selector
-from kubesched_lint.engine.model.node import HOSTNAME, ZONE
+from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint, profile_of
 from kubesched_lint.engine.scheduler.plugins.pod_topology_spread import effective_selector, spread_tally
 from kubesched_lint.engine.scheduler.scores.levels import MAX_NODE_SCORE, Levels, level, of_tally, plus

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.files import content, root_of
 from kubesched_lint.findings import InputError
-from kubesched_lint.sources.manifests.chart_folder import obstacle_in
-from kubesched_lint.sources.manifests.charts import chart_rendering
+from kubesched_lint.sources.manifests.chart_folders.chart_folder import obstacle_in
 from kubesched_lint.sources.manifests.document import RENDERED, Skipped, Written
 from kubesched_lint.sources.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.sources.manifests.inputs import LARGEST, Applied, InputFile, Progress
@@ -20,7 +19,8 @@ from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store, render_trees
 from kubesched_lint.sources.manifests.kustomize.rendering import Rendered, RenderError, Tool, kustomizer, render
 from kubesched_lint.sources.manifests.kustomize.tree import AS_IT_STANDS, Inflate, shown, tree_of
-from kubesched_lint.sources.manifests.provenance import KustomizeRendering
+from kubesched_lint.sources.manifests.rendered.charts import chart_rendering
+from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.split import text_of
 
 _NEEDS_PLUGIN = ("must specify --enable-helm", "external plugins disabled", "unable to find plugin", "enable-exec")

@@ -23,11 +23,13 @@ from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.files import content, is_within, root_of
 from kubesched_lint.findings import InputError
 from kubesched_lint.limits import LARGEST_WHOLE
-from kubesched_lint.sources.manifests.charts import Made
 from kubesched_lint.sources.manifests.document import Skipped
 from kubesched_lint.sources.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.sources.manifests.inputs import KUSTOMIZATIONS, LARGEST
-from kubesched_lint.sources.manifests.kustomization import (
+from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
+from kubesched_lint.sources.manifests.kustomize.fields import CHARTS, KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
+from kubesched_lint.sources.manifests.limits import MOST_DEPTH, MOST_FILES, MOST_FOLDERS
+from kubesched_lint.sources.manifests.recognizing.kustomization import (
     documents_of,
     is_address,
     is_empty,
@@ -36,9 +38,7 @@ from kubesched_lint.sources.manifests.kustomization import (
     text_to_read,
     value_of,
 )
-from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
-from kubesched_lint.sources.manifests.kustomize.fields import CHARTS, KUSTOMIZATION, PLUGIN_FOLDER, PLUGINS, Shape
-from kubesched_lint.sources.manifests.limits import MOST_DEPTH, MOST_FILES, MOST_FOLDERS
+from kubesched_lint.sources.manifests.rendered.charts import Made
 from kubesched_lint.sources.manifests.yaml.places import span_of
 
 _CHART = "kubesched-lint-chart-"

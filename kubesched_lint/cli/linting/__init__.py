@@ -1,0 +1,1 @@
+"""What ``lint`` does with its arguments. Read ``linting``; it calls the others."""

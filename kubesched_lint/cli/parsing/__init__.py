@@ -1,0 +1,1 @@
+"""From arguments to a call. Read ``invocation``, ``ordinary`` (``lint`` without Typer), ``parser``, ``options``."""

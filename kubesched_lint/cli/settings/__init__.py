@@ -1,0 +1,1 @@
+"""What a run judges, from flags and configuration. Read ``settings``, ``targets`` and ``sets``, then ``pairs``."""

@@ -1,0 +1,1 @@
+"""Selectors: ``labelled`` finds what one selects, ``postings`` who selects a pod."""

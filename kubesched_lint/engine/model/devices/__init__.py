@@ -1,0 +1,1 @@
+"""Devices, their classes and claims (``devices``), and the language that selects them (``cel``)."""

@@ -1,0 +1,1 @@
+"""A node as the scheduler sees it, and the controllers that label nodes."""

@@ -1,0 +1,1 @@
+"""What there is to allocate. Read ``pools``, ``taken``, then ``capacity`` and ``counters`` (shared devices)."""

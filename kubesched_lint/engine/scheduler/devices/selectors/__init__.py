@@ -1,0 +1,1 @@
+"""Which devices a request selects: ``selectors`` asks, ``cel`` evaluates."""

@@ -1,0 +1,1 @@
+"""Nodes that a workload misses, and nodes that pools would add."""

@@ -1,0 +1,1 @@
+"""How evenly pods stand: ``skews`` simulates it, ``grouping`` chooses the key of a picture."""

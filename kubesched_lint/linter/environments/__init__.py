@@ -1,0 +1,1 @@
+"""Which objects are applied together. Read ``alternatives``, then ``variants`` and ``environments``."""

@@ -1,0 +1,1 @@
+"""What weakens an error. Read ``what_if``, which asks again in other scenarios, then ``proofs``, which refutes."""

@@ -1,0 +1,1 @@
+"""Waivers in the manifests: ``waivers`` reads them, ``suppression`` applies them."""

@@ -1,0 +1,1 @@
+"""The configuration file. Read ``keys``, ``file`` (where it is) and ``reading``."""

@@ -1,0 +1,1 @@
+"""Words that reports share: of verdicts, of premises, and of explanations."""

@@ -86,7 +86,7 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
 
     def _near(self, document: Document, path: Path, origin: Fragment | None) -> Location:
         if origin is None:
-            return Location(self.kustomizations[0].path, _TOP)
+            return Location(self.starts.get(document.line, self.kustomizations[0].path), _TOP)
         where = counterpart(existing(document.value, path), document.value, origin.value)
         return Location(origin.path, origin.span(where))
 

@@ -385,10 +385,10 @@ def test_an_object_that_needs_a_namespace_and_has_none_stops_its_kustomization(
 
 
 def test_it_is_one_error_of_a_kustomization_and_what_that_creates_is_not_applied(repo: Path) -> None:
-    two = UNPLACED + "---\n" + UNPLACED.replace("web", "other")
+    two = UNPLACED + "---\n" + UNPLACED.replace("web", "zoo")
     files = {"all/two.yaml": two, "all/apps.yaml": flux("apps", "./apps"), "apps/web.yaml": WEB}
     found = read({"clusters/prod/all.yaml": flux("all", "./all"), **files})
-    assert [(one.path, one.line) for one in found.errors] == [("all/two.yaml", 17)]
+    assert [(one.path, one.line) for one in found.errors] == [("all/two.yaml", 4)]
     assert found.inventory.workloads == ()
 
 

@@ -6,11 +6,15 @@ default:
 ci:
     .ci/run
 
-# The tests; arguments go to pytest.
+# The tests that CI runs; arguments go to pytest.
 test *args:
     python -m pytest {{args}}
 
-# The tests of the engine and of reading, in forty seconds on two cores: for the time while one writes. CI runs all.
+# All tests, also those marked thorough: for a release, and for changes of the engine.
+test-all *args:
+    python -m pytest -n 2 -m '' {{args}}
+
+# The tests of the engine and of reading, in forty seconds on two cores: for the time while one writes. CI runs more.
 test-fast *args:
     python -m pytest -n 2 -q tests/admission tests/cluster tests/custom tests/devices tests/drain tests/engine tests/fit \
         tests/library tests/linter tests/manifests tests/pools tests/scheduler tests/scoring tests/apiserver {{args}}

@@ -267,7 +267,7 @@ def simulate(
         *([("upgrade", upgrade if isinstance(upgrade, str) else "")] if upgrade else ()),
         *([("image-change", "")] if image_change else ()),
     )
-    wishes = SimulationOptions(scale=sizes, suppose=supposed)
+    wishes = SimulationOptions(scale=sizes, suppose=supposed, skews=True)
     simulation = matrix_of(manifests, known, options, tuple(events), Effort(states=states, seed=seed), wishes=wishes)
     outcomes = (_outcome(simulation, row, cell) for row in simulation.rows for cell in row.cells)
     shortages = tuple(shortage.message for shortage in simulation.shortages)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -46,6 +47,33 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from tests import share
+
+    share.is_part = "not thorough" in config.option.markexpr
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    from tests.share import LEFT
+
+    for item in items:
+        item.config.stash.setdefault(LEFT, []).append(item)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    from tests.share import LEFT
+
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["deselected"] = len(session.config.stash.get(LEFT, []))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Let the last line say how many tests were left out, as it does without workers: all leave out the same."""
+    reporter = node.config.pluginmanager.getplugin("terminalreporter")
+    reporter.stats["deselected"] = [SimpleNamespace()] * getattr(node, "workeroutput", {}).get("deselected", 0)
 
 
 def pytest_collection() -> None:

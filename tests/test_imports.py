@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = "kubesched_lint"
 OPTIONAL = ("highspy", "distributed", "cel_expr_python", "google", "pygls", "lsprotocol")
@@ -104,6 +106,7 @@ def found_in(root: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.thorough
 def test_every_module_can_be_imported_first() -> None:
     assert len(modules(ROOT)) > 200
     assert found_in(ROOT) == {}

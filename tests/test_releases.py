@@ -15,6 +15,8 @@ from kubesched_lint.engine.base.releases import MODELLED, RECORDED, is_asked_for
 from kubesched_lint.library import lint
 
 OLDEST, NEWEST = MODELLED[0], MODELLED[-1]
+NEXT = f"1.{release(NEWEST)[1] + 1}"
+"""No model of it yet."""
 NODES = """\
 apiVersion: v1
 kind: List
@@ -82,7 +84,7 @@ def test_other_text_is_no_version(text: str) -> None:
         ("", "v1.35.2-eks-1", "1.35.2"),
         ("1.34", "v1.35.2", "1.34"),
         ("v1.35.3", "", "1.35.3"),
-        ("", "v1.38.0", NEWEST),
+        ("", f"v{NEXT}.0", NEWEST),
         ("1.99", "", NEWEST),
         ("", "v1.24.9", OLDEST),
         ("2.0", "", NEWEST),
@@ -95,9 +97,9 @@ def test_the_version_asked_for_decides_then_the_cluster_then_the_recordings(aske
 
 
 def test_versions_that_are_not_modelled_may_be_asked_for() -> None:
-    assert is_asked_for("1.38")
+    assert is_asked_for(NEXT)
     assert is_asked_for("1.26")
-    assert is_newer("1.38")
+    assert is_newer(NEXT)
     assert not is_newer(f"{NEWEST}.9")
     assert is_asked_for("v1.35.3")
     assert not any(map(is_asked_for, ("1.x", "latest", "", "1.36-gke")))
@@ -109,7 +111,7 @@ def test_versions_that_are_not_modelled_may_be_asked_for() -> None:
         (("v1.37.1", "v1.37.1"), "1.37"),
         (("v1.37.1", "v1.35.0"), "1.37"),  # kubelets are never newer than the API server
         (("v1.36.0", "v1.36.2"), ""),
-        (("v1.38.0", "v1.38.0"), "1.37"),
+        ((f"v{NEXT}.0", f"v{NEXT}.0"), NEWEST),
         (('""', '""'), ""),
     ],
 )
@@ -120,7 +122,7 @@ def test_the_version_is_read_from_the_nodes(versions: tuple[str, str], judged: s
     assert bool(refused) == (not judged)
     notes = [note for note in report.summary.notes if "judged as" in note]
     assert [f"judged as Kubernetes {judged}: " in note for note in notes] == [True] * bool(judged)
-    assert any("1.38 is newer than 1.37" in note for note in notes) == (versions[0] == "v1.38.0")
+    assert any(f"{NEXT} is newer than {NEWEST}" in note for note in notes) == (versions[0] == f"v{NEXT}.0")
 
 
 def test_what_users_ask_for_overrides_the_nodes() -> None:
@@ -223,3 +225,65 @@ def test_gangs_need_one_gate_from_1_37_on(version: str, served: str, gates: str,
     helps = [finding.help for finding in report.findings]
     assert len(helps) == bool(off)
     assert all(f"--feature-gates {off}" in text and ("Gang" in text) == ("Gang" in off) for text in helps)
+
+
+ZONES = """\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Node
+  metadata: {name: n0, labels: {kubernetes.io/hostname: n0, topology.kubernetes.io/zone: a}}
+  status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+- apiVersion: v1
+  kind: Node
+  metadata: {name: n1, labels: {kubernetes.io/hostname: n1, topology.kubernetes.io/zone: b}}
+  spec: {taints: [{key: dedicated, effect: NoSchedule}]}
+  status: {allocatable: {cpu: "4", memory: 8Gi, pods: "110"}}
+- apiVersion: v1
+  kind: Namespace
+  metadata: {name: default}
+"""
+SPREAD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 3
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]
+      topologySpreadConstraints:
+      - topologyKey: topology.kubernetes.io/zone
+        maxSkew: 1
+        whenUnsatisfiable: DoNotSchedule
+        labelSelector: {matchLabels: {app: web}}
+"""
+
+
+@pytest.mark.parametrize("policy", ["", "Ignore", "Honor"])
+@pytest.mark.parametrize("version", ["1.36", "1.37"])
+@pytest.mark.parametrize(
+    ("command", "bad"),
+    [
+        ("lint", "error[spread-tainted-domain-blocks]"),
+        ("simulate --events deploy", "1/3"),
+        ("plan none.yaml", "2 pods stay Pending"),
+        ("why web --replica 2", "the pod stays Pending"),
+    ],
+)
+def test_a_row_changes_a_default_for_every_command(
+    command: str, bad: str, version: str, policy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if spread left tainted domains out by default from 1.37 on: only what nobody wrote changes its meaning."""
+    row = rows.Quirk("n", (1, 37), None, "kubernetes/kubernetes#1", "t", unwritten=(("node_taints_policy", "Honor"),))
+    monkeypatch.setattr(rows, "QUIRKS", (*QUIRKS, row))
+    monkeypatch.chdir(tmp_path)
+    Path("c.yaml").write_text(ZONES, "utf-8")
+    Path("none.yaml").write_text("", "utf-8")
+    Path("m.yaml").write_text(SPREAD + (f"        nodeTaintsPolicy: {policy}\n" if policy else ""), "utf-8")
+    words = [*command.split(), "m.yaml", "-c", "c.yaml", "--no-config", "--kubernetes-version", version]
+    honors = policy == "Honor" or (not policy and version == "1.37")
+    assert (bad in CliRunner().invoke(app, words).output) == (not honors)

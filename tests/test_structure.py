@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "kubesched_lint"
@@ -47,10 +47,10 @@ SOLVER = {
 }
 
 
-def trees() -> Iterator[tuple[str, ast.Module]]:
-    for file in PACKAGE.rglob("*.py"):
-        if file.name not in GENERATED:
-            yield str(file.relative_to(PACKAGE)), ast.parse(file.read_bytes())
+@cache
+def trees() -> list[tuple[str, ast.Module]]:
+    files = (file for file in PACKAGE.rglob("*.py") if file.name not in GENERATED)
+    return [(str(file.relative_to(PACKAGE)), ast.parse(file.read_bytes())) for file in files]
 
 
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:

@@ -9,7 +9,7 @@ from kubesched_lint.engine.admission.reach import is_in_reach
 from kubesched_lint.engine.base.text import closest, near
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.pods.pod_labels import labels_when_created
+from kubesched_lint.engine.scenario.pods.pod_labels import is_set_later, labels_when_created
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.disruption import is_without_pods
 from kubesched_lint.findings import Hazard, Place, pattern
@@ -77,7 +77,8 @@ def _is_slip(budget: DisruptionBudget, labels: Mapping[str, str]) -> bool:
 
 def _hazard(budget: DisruptionBudget, meant: Workload, scenario: Scenario) -> Hazard:
     labels = scenario.member(meant).pod.labels
-    has = ", ".join(f"{key}={value}" for key, value in sorted(labels.items())) or "no labels"
+    written = sorted((key, value) for key, value in labels.items() if not is_set_later(key))
+    has = ", ".join(f"{key}={value}" for key, value in written) or "no labels"
     return Hazard(
         at=("spec", "selector"),
         source=budget.source,

@@ -19,7 +19,7 @@ from kubesched_lint.sources.manifests.changes import Remove
 def check(it: Member) -> Iterator[Hazard]:
     for constraint in it.pod.spread:
         values = {"key": constraint.topology_key, "skew": constraint.max_skew}
-        if not constraint.is_hard or constraint.node_affinity_policy != "Ignore":
+        if not constraint.is_hard or constraint.honors_affinity:
             yield Hazard(
                 at=constraint.path,
                 evidence=pattern(
@@ -90,7 +90,7 @@ def _keeps_none_away(constraint: SpreadConstraint, it: Member) -> bool:
     """Whether the DaemonSet runs on the same nodes without it. A hard one also excludes nodes without the key."""
     if not constraint.is_hard:
         return True
-    if constraint.node_affinity_policy == "Ignore":
+    if not constraint.honors_affinity:
         return False
     if it.scenario.cluster is None:
         return constraint.topology_key == HOSTNAME

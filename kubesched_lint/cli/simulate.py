@@ -152,6 +152,7 @@ def simulate(
             *([("image-change", "")] if image_change else ()),
         ),
         group_by,
+        skews=output is SimulationFormat.JSON or (verbose and not explain),
     )
     asked = _Asked(events_in(events), tuple(env or ()), Effort(states=states, seed=seed), picture, wishes)
     found = aims(context, settings, paths or (), target)

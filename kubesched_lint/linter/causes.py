@@ -101,5 +101,6 @@ def _ends(part: str) -> bool:
 
 @lru_cache(maxsize=_REMEMBERED)
 def numberless(text: str) -> str:
-    """``text`` with separate numbers blanked; ``pool-2`` and ``v1.36`` are names."""
-    return " ".join("#" if word.strip(".,;:()").isdecimal() else word for word in text.split(" "))
+    """``text`` with separate numbers blanked, and counts such as ``1/0/2``; ``pool-2`` and ``v1.36`` are names."""
+    words = ((word, word.strip(".,;:()").replace("/", "")) for word in text.split(" "))
+    return " ".join("#" if digits.isdecimal() else word for word, digits in words)

@@ -79,12 +79,13 @@ def _alike(findings: Sequence[Finding]) -> Iterable[Sequence[Finding]]:
     """Return the findings in groups of those that differ only in names and places."""
     alike: dict[tuple[object, ...], list[Finding]] = {}
     rules = Counter(finding.rule for finding in findings)
+    is_long = len(findings) > MOST_LINES  # else no namespace has a heading of its own
     for number, finding in enumerate(findings):
         key: tuple[object, ...] = (number,)
         if finding.once_per_run:
             key = (finding.rule, finding.severity, finding.owner)
         elif rules[finding.rule] > 1:
-            key = _likeness(finding)
+            key = (*_likeness(finding), "" if is_namespace(finding.owner) and not is_long else finding.owner)
         alike.setdefault(key, []).append(finding)
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for key, group in alike.items():
@@ -181,7 +182,6 @@ def _likeness(finding: Finding) -> tuple[object, ...]:
         finding.rule,
         finding.severity,
         finding.targets,
-        finding.owner,
         evidence.kind,
         *(numberless(nameless(finding, text)) for text in (finding.message, evidence.text, finding.help)),
         evidence.assumes,

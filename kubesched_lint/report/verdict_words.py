@@ -1,14 +1,15 @@
 """The words of verdicts, which all reports share, and the text of a cell for people.
 
 *ok*: every order of events ends well. *likely ok*: every simulated course does. *fails*: every order ends badly,
-proven. *fails here*: it ends badly with these files and nodes. *may fail*: one order ends badly, another does not.
+proven. *fails here*: it ends badly with these files and nodes. *may fail*: one order ends badly, and another does not,
+or nothing excludes that.
 *unknown*: the reason stands beside it. *refused*: the API server refuses the object.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -33,7 +34,7 @@ MEANINGS: Mapping[str, str] = {
     REFUSED: "the API server refuses the object: it is not applied, and makes no pods",
     FAILS: "every order of events ends badly, with any scheduler",
     FAILS_HERE: "ends badly with these files and nodes; what is assumed may help, such as more nodes",
-    MAY_FAIL: "one order of events ends badly, another does not",
+    MAY_FAIL: "one order of events ends badly, another may not",
     UNKNOWN: "a fact or a proof is missing",
     LIKELY_OK: "every simulated order ends well, also those aimed at a bad end; no proof",
     OK: "every order of events ends well",
@@ -52,6 +53,7 @@ _WORDS = {
     LIKELY: LIKELY_OK,
     DEPENDS: MAY_FAIL,
     BY_SCORES: MAY_FAIL,
+    BAD: MAY_FAIL,
     UNKNOWN: UNKNOWN,
     REFUSED: REFUSED,
     NONE: NOT_CONCERNED,
@@ -59,6 +61,7 @@ _WORDS = {
 _NOT_SHOWN = re.compile(r"( −[\d,]+| \(PDB .*\)|\d+/\d+ by scores)?( \*)?( \?)?$")
 """What the end of a cell's text says and its mark leaves out, or says in another way."""
 _MANY_OK = re.compile(r"^\d+/\d+ ok~?$")
+_COUNTED = re.compile(r"(≤?)(\d+)/(\d+)")
 
 
 def event_title(event: str) -> str:
@@ -68,7 +71,7 @@ def event_title(event: str) -> str:
 
 def word(cell: Cell) -> str:
     """Return the one word of a cell's verdict, which every report uses."""
-    if cell.verdict == BAD:
+    if cell.ends_badly:
         return FAILS if cell.proven else FAILS_HERE
     return _WORDS[cell.verdict]
 
@@ -83,6 +86,8 @@ def shade(cell: Cell, *, is_error: bool = True) -> str:
 
     ``BAD`` has the colour of errors, so a cell beside a warning does not have it.
     """
+    if cell.verdict == BAD and not cell.ends_badly:
+        return DEPENDS
     return BAD_HERE if cell.verdict == BAD and not (cell.proven and is_error) else cell.verdict
 
 
@@ -98,7 +103,8 @@ def mark(cell: Cell) -> str:
     """
     text = _NOT_SHOWN.sub("", cell.text, count=1)
     if text.endswith(UNREACHABLE):
-        return f"{mark(replace(cell, text=text.removesuffix(UNREACHABLE)))} {UNREACHABLE_MARK}"
+        end = replace(cell, text=text.removesuffix(UNREACHABLE), deleted=cell.unreachable)
+        return f"{mark(end)} {UNREACHABLE_MARK}"
     match cell.verdict:
         case "none":
             return NOT_CONCERNED_MARK if text in ("–", "no HPA") else text
@@ -108,15 +114,15 @@ def mark(cell: Cell) -> str:
             if _MANY_OK.match(text):
                 text = "ok"
             return f"{text}~" if cell.verdict == LIKELY and not text.endswith("~") else text
-        case "bad":
+        case "bad" if cell.ends_badly:
             return _at_most(cell, text) + "!" * cell.proven
-        case "depends" | "by-scores":
+        case "depends" | "by-scores" | "bad":
             return _either(cell, text)
     return text
 
 
 def _at_most(cell: Cell, text: str) -> str:
-    """Return ``≤2/4`` for a range of pods: at least one is missing, even where no bound says how many."""
+    """Return ``≤2/4`` for a range of pods: at least one is missing, also where the bound is that of two ends."""
     if text.startswith(("may get ", "may block")):
         return "stuck" if text.startswith("may get ") else "blocked"  # a run that always ends so, without a proof
     if cell.bound.is_single or cell.ready is not None or not text.startswith(f"{cell.bound.least}–"):
@@ -136,3 +142,22 @@ def _either(cell: Cell, text: str) -> str:
     if cell.stuck:
         return "ok/blocked" if cell.event == "drain" else "ok/stuck"
     return f"{cell.bound}/{cell.wanted}"
+
+
+def signs(cells: Iterable[Cell]) -> str:
+    """Return what the marks of the cells mean that no heading explains: ``0/2: 0 of 2 pods run, ~ likely, · n/a``."""
+    parts = list(dict.fromkeys(part for cell in cells for part in mark(cell).removesuffix("!").split()))
+    counted = next(
+        filter(None, map(_COUNTED.fullmatch, sorted(parts, key=lambda part: ("≤" in part, len(part))))), None
+    )
+    most, count, wanted = counted.groups() if counted else ("", "", "")
+    ends = {end for part in parts for end in part.partition(",")[0].split("/")}
+    meanings = {
+        f"{most}{count}/{wanted}: {'at most ' * bool(most)}{count} of {wanted} pods run": counted,
+        "stuck: never ends": "stuck" in ends,
+        "blocked: by a budget": "blocked" in ends,
+        "~ likely": any(part.endswith("~") for part in parts),
+        f"{UNREACHABLE_MARK} worse if unreachable": UNREACHABLE_MARK in parts,
+        f"{NOT_CONCERNED_MARK} n/a": NOT_CONCERNED_MARK in parts,
+    }
+    return ", ".join(meaning for meaning, occurs in meanings.items() if occurs)

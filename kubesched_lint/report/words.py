@@ -10,9 +10,13 @@ from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.engine.base.text import first_few, joined, many
 from kubesched_lint.findings import Evidence, Finding
 from kubesched_lint.printing import escaped, visible
+from kubesched_lint.report.premises import own_premises, without_more_nodes
 from kubesched_lint.sources.manifests.document import RENDERED
 
 _AGE = re.compile(r", (?:newest entry|captured) (\d+ \w+) ago$")
+_AFTER_FILTERS = re.compile(
+    r"\.? (no new claims to deallocate|still not schedulable|deallocation of ResourceClaim completed|preemption:).*$"
+)
 PREVIEW = "the rule is new: at most a warning for now, and its texts may change"
 
 
@@ -31,6 +35,11 @@ def nodes_in_short(cluster: str) -> str:
     return f"{nodes.rstrip(',')}{of and f' ({source})'}"
 
 
+def without_preemption(message: str) -> str:
+    """Return a message of the scheduler without what it says of preemption and claims."""
+    return _AFTER_FILTERS.sub("", message)
+
+
 def subject(finding: Finding, first: Finding) -> str:
     """Return the object of a finding beside the first, with its kustomization: ``Deployment shop/web (overlays/prod)``.
 
@@ -45,7 +54,8 @@ def evidence_word(evidence: Evidence) -> str:
     return "reason" if evidence.kind == "pattern" else evidence.kind
 
 
-def explanation(finding: Finding) -> Iterator[str]:
+def explanation(finding: Finding, *, in_short: bool = False) -> Iterator[str]:
+    """Yield the evidence, the premises and the help; ``in_short``: without what holds for all findings of a report."""
     evidence, where = finding.evidence, finding.location
     if where.path.endswith(RENDERED):
         yield f"in the rendered text: {where.path}:{where.span.line}:{where.span.column}"
@@ -54,9 +64,11 @@ def explanation(finding: Finding) -> Iterator[str]:
     if finding.targets:
         yield f"targets: {', '.join(finding.targets)}"
     if evidence.text:
-        yield f"{evidence_word(evidence)}: {evidence.text}"
+        text = without_more_nodes(evidence.text) if in_short else evidence.text
+        yield f"{evidence_word(evidence)}: {text}"
     yield from (f"{number}. {event}" for number, event in enumerate(evidence.trace, 1))
-    yield from (f"assumes: {premise}" for premise in evidence.assumes)
+    premises = own_premises(finding) if in_short else (("assumes", premise) for premise in evidence.assumes)
+    yield from (f"{label}: {premise}" for label, premise in premises)
     if finding.help:
         yield f"help: {finding.help}"
     if finding.preview:

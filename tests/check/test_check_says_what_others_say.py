@@ -22,6 +22,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.causes import members
 from tests.plan.changed_worlds import OPTIONS, cluster_of, read, rulebook
 from tests.plan.test_plan_equals_lint_and_simulate import changed_manifests
+from tests.share import every
 from tests.worlds.draw import Dice, Seeded
 from tests.worlds.generator import seeded
 from tests.worlds.many import tell_differences
@@ -61,7 +62,7 @@ def differing(seed: int) -> Iterator[str]:
             yield f"{one.object}: lint proves that the deploy ends badly, check lets it pass"
 
 
-@pytest.mark.parametrize("seed", range(0, 48, 4))
+@pytest.mark.parametrize("seed", every(3, range(0, 48, 4)))
 def test_check_says_what_simulate_and_lint_say(seed: int) -> None:
     assert list(differing(seed)) == []
 

@@ -35,6 +35,7 @@ from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 from tests import drawn as st
 from tests.drawn import given
+from tests.share import examples
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -229,7 +230,7 @@ def most_placeable(scenario: Scenario, cap: int = 3_000) -> int | None:
     return best if search() else None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_order_of_placements_avoids_what_is_called_an_error(data: st.DataObject) -> None:
     apps = data.draw(st.integers(1, 3))

@@ -78,6 +78,15 @@ def test_why_without_a_name_lists_what_there_is(folder: Path) -> None:
     assert done.stderr == "error: name a workload or a pod; there is default/web\n"
 
 
+def test_where_nothing_is_known_a_wrong_name_gets_the_next_step(folder: Path) -> None:
+    """``fit --like shop/web -c nodes.json`` reads no manifests, and its answer did not say so."""
+    done = run(folder, "fit", "--like", "web", "-c", "cluster.yaml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: nothing is named 'web'; neither the cluster nor a manifest ")
+    assert done.stderr.endswith("name the path of manifests\n")
+    assert "nothing is named" not in run(folder, "fit", "--like", "web", "web.yaml", "-c", "cluster.yaml").stderr
+
+
 def test_why_says_where_objects_without_a_namespace_are(folder: Path) -> None:
     done = run(folder, "why", "shop/web", "web.yaml", "-c", "cluster.yaml")
     assert done.returncode == 2

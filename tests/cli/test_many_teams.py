@@ -96,6 +96,7 @@ def test_a_plan_of_many_rows_tries_each_of_them_a_little(repo: Path, monkeypatch
     assert efforts == {Effort(), Effort(runs=1, nodes=1)}
 
 
+@pytest.mark.thorough
 def test_a_plan_against_a_cluster_tries_the_one_row_that_changes_in_full(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

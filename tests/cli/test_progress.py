@@ -30,9 +30,9 @@ DRAIN = ["drain", str(ROOT / "fixtures/drain/shop"), "-c", str(ROOT / "fixtures/
 COMMANDS = {
     "planning the drain of 4 nodes: wave 1": DRAIN,
     "auditing 4 nodes": ["audit", *DRAIN[2:]],
-    "simulating 2 workloads: deploy for StatefulSet": ["simulate", *DRAIN[1:]],
+    "simulating 2 workloads: deploy for StatefulSet": ["simulate", *DRAIN[1:], "--events", "deploy"],
     "linting: rule ": ["lint", *DRAIN[1:], "--no-cache"],
-    "simulating 2 workloads of ": ["plan", str(ROOT / "fixtures/drain/shop/queue.yaml"), *DRAIN[1:]],
+    "simulating 2 workloads of ": ["plan", f"{DRAIN[1]}/queue.yaml", *DRAIN[1:], "--events", "deploy"],
 }
 
 

@@ -18,6 +18,7 @@ from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.objects.schema import schema
 from tests import drawn as st
 from tests.drawn import given
+from tests.share import examples
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 VALIDATOR = Draft202012Validator(schema())
@@ -157,7 +158,11 @@ _SKETCH = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(
+    max_examples=examples(1500),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 @given(_SKETCH)
 def test_schema_and_decoder_agree(sketch: dict[str, Any]) -> None:
     valid = VALIDATOR.is_valid(sketch)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from kubesched_lint.engine.cluster.cluster import ClusterError
 from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
+from tests.share import examples
 
 RECORDED = gzip.decompress((Path(__file__).parents[2] / "fixtures" / "clusters" / "kubectl-get.json.gz").read_bytes())
 
@@ -162,7 +163,7 @@ _MUTATIONS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_value_of_a_real_object_may_have_any_type(data: st.DataObject) -> None:
     """Reads, or says in one message why not."""

@@ -23,6 +23,7 @@ from kubesched_lint.sources.clusters.read import cluster_from, read_cluster
 from kubesched_lint.sources.sketches.sketching import Style, sketch_of
 from tests import drawn as st
 from tests.drawn import given
+from tests.share import examples
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 
@@ -93,7 +94,7 @@ _NODES = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.lists(_NODES, min_size=1, max_size=7))
 def test_any_cluster_comes_back_the_same(specs: list[dict[str, Any]]) -> None:
     real = from_json(

@@ -16,6 +16,7 @@ from kubesched_lint.engine.cluster.collecting.pods import PodReader
 from kubesched_lint.engine.model.pod import BoundPod
 from tests import drawn as st
 from tests.drawn import given
+from tests.share import examples
 
 CLUSTERS = Path(__file__).parents[2] / "fixtures" / "clusters"
 PODS = [
@@ -260,7 +261,7 @@ def _alike(draw: st.DrawFn) -> list[dict[str, Any]]:
     return [first, *others, another]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(_alike())
 def test_whatever_is_alike_was_alike(pods: list[dict[str, Any]]) -> None:
     """A field that the key forgets would let a later pod inherit another's value."""

@@ -15,9 +15,11 @@ from typer.testing import CliRunner
 
 from kubesched_lint.cli.drain import app
 from kubesched_lint.commands.drain.nodes import selector_of
+from kubesched_lint.commands.drain.obstacles import allowing_one
 from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, UNKNOWN, DrainPlan, Obstacle, Tight, Wave
 from kubesched_lint.commands.drain.run import Effort
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
+from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.drain.report import as_text
 from tests.drain import families
 from tests.drain.recorded import compared
@@ -140,6 +142,18 @@ def test_the_first_line_is_the_answer_and_the_last_its_premises() -> None:
     assert last.startswith("assumes that ")
     assert last.endswith(" more (-v)")
     assert "3 nodes: ip-10-0-1-11, ip-10-0-2-11, ip-10-0-3-11" in done.output, "their common domain says nothing"
+    assert done.output.count("PodDisruptionBudget shop/checkout (budget)") == 1
+    assert "\n  help     set maxUnavailable: 1 without minAvailable, or run one replica more\n" in done.output
+
+
+@pytest.mark.parametrize(("bound", "said"), [
+    ({"min_available": 3}, "set maxUnavailable: 1 without minAvailable, or run one replica more"),
+    ({"min_available": "100%"}, "set maxUnavailable: 1 without minAvailable"),
+    ({"max_unavailable": 0}, "set maxUnavailable: 1"),
+])  # fmt: skip
+def test_a_budget_that_allows_nothing_says_what_to_change(bound: dict[str, int | str], said: str) -> None:
+    """One replica more helps no budget that counts by percent, or from the top."""
+    assert allowing_one(DisruptionBudget("shop", "web", **bound)) == said
 
 
 def test_what_one_message_says_of_one_object_is_told_once() -> None:

@@ -78,12 +78,13 @@ def report_of(
     suppose=(),
     group_by="",
     version="",
+    skews=True,
     **effort: Any,
 ) -> SimulationReport:
     text = "---\n".join(yaml.safe_dump(o) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     options = Options(kubernetes_version=version)
-    wishes = SimulationOptions(tuple(never_ready), tuple(scale), tuple(suppose), group_by)
+    wishes = SimulationOptions(tuple(never_ready), tuple(scale), tuple(suppose), group_by, skews)
     return simulate(found, cluster, options, events, Effort(**effort), pictured, wishes=wishes)
 
 

@@ -9,6 +9,7 @@ from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner
+from kubesched_lint.engine.runs.aims import Aim
 from kubesched_lint.engine.runs.courses import Courses, Effort
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
@@ -126,3 +127,19 @@ def test_unknown_manifests_change_all_in_one_course_and_nothing_in_the_other():
     assert [timeline.runs for timeline in first] == [1, 1]
     revisions = [[len(kinds) for kinds in timeline.pod_types.revisions] for timeline in first]
     assert revisions == [[2, 2, 2], [1, 1, 1]]
+
+
+def test_a_course_aims_from_the_event_on_where_the_deployment_is_sure():
+    """It goes on from the deployment of courses without an aim; an event in which nobody else waits is not begun."""
+    several = [decode_workload(workload("Deployment", name, 2, asking("500m")), "default") for name in ("web", "db")]
+    setting = SimulatedSet(sketch(2, "ab", "4").inventory.nodes, Inventory(), tuple(several))
+    courses = Courses(setting, Effort(runs=1), lambda members: False)
+    plain = courses.event_outcomes(0).deployed[0]
+    later = Aim(0, first=False, later=True)
+    aimed = courses.event_outcomes(0, later).deployed[0]
+    assert aimed.states[0] is plain.states[0]
+    assert aimed.phases == plain.phases
+    assert [*aimed.precedence.values()] == [0, 1], "after the event, its pods are tried last"
+    assert courses.ends("node-loss", 0, later)
+    assert courses.ends("rollout", 0, later) == []
+    assert courses.ends("rollout", 0, Aim(0, first=False)), "after a deployment of its own it may tell more"

@@ -164,6 +164,19 @@ def test_workloads_of_one_shape_share_their_skews(monkeypatch):
     assert {each.workload.name for each in shared} == {"a", "b", "c", "d"}
 
 
+def test_nobody_runs_a_set_for_skews_that_no_report_shows(monkeypatch):
+    """No cell needs them, and each takes twenty runs; with them, the cells are the same."""
+    spread = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+    selects = {"labelSelector": {"matchLabels": {"app": "web"}}}
+    web = workload("Deployment", "web", 3, {**asking("1"), "topologySpreadConstraints": [spread | selects]})
+    told = report_of(sketch(3, "abc", "8"), web)
+    monkeypatch.setattr(run, "skews", lambda *_, **__: pytest.fail("nobody asked for skews"))
+    untold = report_of(sketch(3, "abc", "8"), web, skews=False)
+    assert told.skews
+    assert not untold.skews
+    assert same_values(told.rows, untold.rows)
+
+
 def test_workloads_with_other_preferences_are_of_another_shape():
     """Scores decide the skew of what need not spread: only one of the two prefers to."""
     term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"app": "b"}}}

@@ -58,6 +58,20 @@ def test_only_nodes_tell_whose_loss_may_move_pods_of_the_workload(priority: int,
         assert found == ["n0", "n3"], "one with its pods is always lost"
 
 
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [("node-loss", ["n0"]), ("drain", ["n0"]), ("node-unreachable", ["n0", "n1", "n2"])],
+)
+def test_one_node_tells_of_a_daemonset_whose_pods_move_nowhere(event: str, told: list[str]) -> None:
+    """A pod ends with its deleted node, and a drain leaves it; on an unreachable node it stays without running."""
+    nodes = tuple(Node(f"n{i}", allocatable={"cpu": 1000, "pods": 9}) for i in range(3))
+    agent = Workload("DaemonSet", "default", "agent", Pod("default", {"app": "agent"}, requests={"cpu": 400}))
+    web = Workload("Deployment", "default", "web", Pod("default", {"app": "web"}, requests={"cpu": 400}), replicas=2)
+    setting = SimulatedSet(nodes, Inventory(), (agent, web))
+    timeline = timeline_of(setting, (0, 1), expected=True, most_states=0, runs=1)
+    assert lost_nodes.telling(setting.member(0), event, [timeline], [node.name for node in nodes]) == told
+
+
 @pytest.mark.parametrize(("priority", "told"), [(0, ["n0", "n1"]), (5, ["n0", "n1", "n2"])], ids=["weak", "stronger"])
 def test_running_pods_of_others_tell_of_a_loss_if_they_may_preempt_its_own(priority: int, told: list[str]) -> None:
     """db, weaker than all, makes the running pod one that a timeline follows."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from hypothesis import assume
 from msgspec.structs import replace
 
+from kubesched_lint.engine.bounds import counted as counting
 from kubesched_lint.engine.bounds import parts
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
@@ -17,7 +18,7 @@ from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
-from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod, PodAffinityTerm, SpreadConstraint, Toleration
 from kubesched_lint.engine.model.policy import Autoscaler, DisruptionBudget
 from kubesched_lint.engine.model.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
@@ -176,6 +177,94 @@ def _pressed_before(cluster: tuple[Node, ...], priority: int) -> SimulatedSet:
     new, web = _sized("new", 1, priority=priority), _sized("web", 6)
     running = {1: tuple(BoundPod(f"web-{i}", f"n{i % 3}", web.pod) for i in range(6))}
     return SimulatedSet(cluster, Inventory(), (new, web), running=running, changes={1: False})
+
+
+def _spread_beside_others() -> SimulatedSet:
+    """A pod in each of three zones, which spread strictly; what else runs fits nowhere else."""
+    cluster = tuple(
+        Node(f"{z}{i}", {HOSTNAME: f"{z}{i}", ZONE: z}, allocatable={"cpu": 4000, "memory": 8 << 30, "pods": 110})
+        for z in "abc"
+        for i in range(2)
+    )
+    own = Selector((Requirement("app", "In", ("web",)),))
+    web = Pod(
+        "default", {"app": "web"}, requests={"cpu": 500}, spread=(SpreadConstraint(1, ZONE, "DoNotSchedule", own),)
+    )
+    rest = Pod("default", {"app": "rest"}, requests={"cpu": 1500})
+    runs = {
+        0: tuple(BoundPod(f"web-{z}", f"{z}0", web) for z in "abc"),
+        1: tuple(BoundPod(f"rest-{n.name}-{i}", n.name, rest) for n in cluster for i in range(2)),
+    }
+    workloads = (
+        Workload("Deployment", "default", "web", web, replicas=3),
+        Workload("Deployment", "default", "rest", rest, replicas=12),
+    )
+    return SimulatedSet(cluster, Inventory(), workloads, running=runs, changes={0: False, 1: False})
+
+
+def test_a_spread_leads_to_the_zone_that_lost_a_pod() -> None:
+    """The other two zones hold one pod each, and no zone with more than the least may get the next one."""
+    for event in ("node-loss", "node-unreachable", "drain"):
+        assert Counting(_spread_beside_others()).bounds(event, (0, 1), 0).is_fine, event
+    assert not Counting(_spread_beside_others()).bounds("zone-loss", (0, 1), 1).is_fine
+
+
+def test_an_unreachable_zone_holds_pods_that_run_at_max_skew() -> None:
+    """Each zone has one pod. Whichever is unreachable counts as empty, and the others get no second one."""
+    sets = _spread_beside_others()
+    bounds = Counting(sets).bounds("zone-unreachable", (0, 1), 0)
+    assert bounds.is_bad
+    assert bounds.most.pods == 2
+    assert not Counting(sets).bounds("zone-loss", (0, 1), 0).is_bad
+    assert not Counting(sets).bounds("node-unreachable", (0, 1), 0).is_bad
+    gone = tuple(bound for bound in sets.running[0] if bound.node != "c0")
+    moved = replace(sets, running={**sets.running, 0: (*gone, replace(gone[0], name="web-c", node="a1"))})
+    assert not Counting(moved).bounds("zone-unreachable", (0, 1), 0).is_bad, "zone c has none of its pods"
+    loose = replace(sets.workloads[0], pod=replace(sets.workloads[0].pod, tolerations=(Toleration(operator="Exists"),)))
+    stays = replace(sets, workloads=(loose, sets.workloads[1]))
+    assert not Counting(stays).bounds("zone-unreachable", (0, 1), 0).is_bad, "nobody evicts its pods"
+
+
+def test_a_stateful_set_that_runs_in_every_zone_lacks_a_pod_while_one_is_unreachable() -> None:
+    sets = _spread_beside_others()
+    free = replace(sets.workloads[0], kind="StatefulSet", pod=replace(sets.workloads[0].pod, spread=()))
+    runs = {**sets.running, 0: tuple(replace(bound, pod=free.pod) for bound in sets.running[0])}
+    stateful = replace(sets, workloads=(free, sets.workloads[1]), running=runs)
+    bounds = Counting(stateful).bounds("zone-unreachable", (0, 1), 0)
+    assert (bounds.is_bad, bounds.most.pods) == (True, 2)
+    assert not Counting(stateful).bounds("node-unreachable", (0, 1), 0).is_bad, "other nodes have none of its pods"
+
+
+def test_pods_of_others_that_may_be_preempted_hold_no_zone() -> None:
+    """Zones b and c are full and hold pods that the spread counts; only zone a may have the fewest."""
+    names = [f"{z}{i}" for z in "abc" for i in range(2)]
+    cluster = tuple(
+        Node(n, {HOSTNAME: n, ZONE: n[0]}, allocatable={"cpu": 2000, "memory": 8 << 30, "pods": 110}) for n in names
+    )
+    team = Selector((Requirement("team", "In", ("x",)),))
+    spread = (SpreadConstraint(1, ZONE, "DoNotSchedule", team),)
+    web = Pod("default", {"app": "web", "team": "x"}, requests={"cpu": 500}, spread=spread)
+    counted = Pod("default", {"app": "seen", "team": "x"}, requests={"cpu": 100})
+    full = Pod("default", {"app": "full"}, requests={"cpu": 1900}, priority=9)
+    guests = [BoundPod(f"{p.labels['app']}-{n}", n, p, REPLICA_SET) for n in names[2:] for p in (counted, full)]
+
+    def surely_runs(rank: int) -> bool:
+        workloads = (
+            Workload("Deployment", "default", "web", web, replicas=1),
+            Workload(
+                "Deployment",
+                "default",
+                "other",
+                Pod("default", {"app": "other"}, requests={"cpu": 200}, priority=rank),
+                replicas=1,
+            ),
+        )
+        return counting.count(
+            SimulatedSet(cluster, Inventory(pods=tuple(guests)), workloads).member(0), "deploy"
+        ).is_fine
+
+    assert surely_runs(0)
+    assert not surely_runs(5), "a stronger pod may drive the counted ones out, so that zone b may have the fewest"
 
 
 def test_a_workload_without_pods_leaves_nobody_out() -> None:

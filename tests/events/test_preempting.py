@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import yaml
 from hypothesis import HealthCheck, assume, settings
@@ -23,6 +21,7 @@ from tests.events import tiny_explorer
 from tests.events.made_sets import nodes
 from tests.events.made_sets import workload as made
 from tests.events.simulated import apart, asking, cell, other, report_of, sketch, workload
+from tests.share import examples
 
 CLASSES = [
     other("PriorityClass", name, "scheduling.k8s.io/v1", value=value)
@@ -114,9 +113,7 @@ def test_beyond_the_search_courses_play_preemption_too():
     assert "random traces of the default scheduler end badly" in low.why
 
 
-thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+thorough = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @thorough

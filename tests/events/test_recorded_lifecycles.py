@@ -13,6 +13,7 @@ from kubesched_lint.commands.verify.lifecycle_sets import verify_lifecycle
 from kubesched_lint.engine.answers.cells import outcomes
 from kubesched_lint.engine.conformance import possible, predictions, timeline_of
 from kubesched_lint.engine.events.search.trace import replays, trace
+from tests.share import examples, first, some
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "conformance"
 
@@ -23,7 +24,9 @@ def cases(name: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("name", "at_least"),
-    [("lifecycles", 400), ("lifecycles-wide", 400), ("lifecycles-wide-2", 606), ("lifecycles-midrollout", 108)],
+    first(
+        2, [("lifecycles", 400), ("lifecycles-midrollout", 108), ("lifecycles-wide", 400), ("lifecycles-wide-2", 606)]
+    ),
 )
 def test_every_recorded_outcome_is_one_we_hold_possible(name, at_least):
     account = Agreement(name)
@@ -94,7 +97,7 @@ def test_a_trace_replays_and_a_forged_one_does_not():
 
 def test_five_hundred_seeded_runs_never_leave_the_sets():
     traces = 0
-    for number, line in enumerate(cases("lifecycles") + cases("lifecycles-wide")):
+    for number, line in some(enumerate(cases("lifecycles") + cases("lifecycles-wide"))):
         case = json.loads(line)
         sets = [possible(timeline, phase) for _, _, timeline, phase in timeline_of(case)]
         for i, _, timeline, phase in timeline_of(case, runs=6, seed=number):
@@ -102,4 +105,4 @@ def test_five_hundred_seeded_runs_never_leave_the_sets():
             for end in outcomes(phase.transitions, phase.exploration.finals):
                 for (kind, _, name), workload in timeline.numbers.items():
                     assert end[workload] in sets[i][f"{kind}/{name}"], (case["id"], i)
-    assert traces >= 500
+    assert traces >= examples(500)

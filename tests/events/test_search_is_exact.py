@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, assume, settings
 
 from kubesched_lint.engine.answers.cells import outcome as counted
@@ -15,10 +13,9 @@ from tests import drawn as st
 from tests.drawn import given
 from tests.events import tiny_explorer
 from tests.events.made_sets import nodes, workload
+from tests.share import examples
 
-thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "60")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+thorough = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @thorough

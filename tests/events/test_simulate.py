@@ -9,6 +9,7 @@ import pytest
 
 from kubesched_lint.commands.lint.run import read_manifests
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.runs.courses import Effort
@@ -22,10 +23,9 @@ SEEDS = FIXTURES / "seeds"
 
 
 def simulated(path: Path, cluster: Path, events=EVENTS, pictured: str = "", **effort: int) -> SimulationReport:
-    options = Options()
-    return simulate(
-        read_manifests([str(path)], options), read_cluster(str(cluster)), options, events, Effort(**effort), pictured
-    )
+    options, wishes = Options(), SimulationOptions(skews=True)
+    manifests, nodes = read_manifests([str(path)], options), read_cluster(str(cluster))
+    return simulate(manifests, nodes, options, events, Effort(**effort), pictured, wishes=wishes)
 
 
 def seed(name: str, cluster: str = "cluster.yaml", **more) -> SimulationReport:

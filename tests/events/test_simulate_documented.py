@@ -54,7 +54,7 @@ SHOP = ("fixtures/shop", "--cluster", "fixtures/clusters/three-zones.yaml")
         SHOP,
         (*SHOP, "--never-ready", "shop/db", "--events", "deploy,rollout"),
         (*SHOP, "--events", "deploy", "--lose", "zone=eu-west-1a", "--scale", "cache=2"),
-        ("fixtures/company/repo", "--cluster", "fixtures/company/cluster.json", "--no-config"),
+        ("fixtures/company/repo", "-c", "fixtures/company/cluster.json", "--no-config", "--events", "deploy,rollout"),
         ("REFUSED", *SHOP),
     ],
     ids=["all events", "never ready", "hypotheses", "environments", "refused"],

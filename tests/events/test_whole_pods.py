@@ -42,6 +42,17 @@ def test_pods_that_are_not_whole_fill_nothing():
     assert not count(setting(nodes(*[4] * 6), web, more).member(0), "deploy").is_fine
 
 
+def test_a_pod_fills_no_more_than_the_node_that_it_is_on():
+    """70 nodes, no two of a size, miss 1m to 70m each until they are full for a core; five pods fill five of them."""
+    at = tuple(
+        Node(f"n{i}", {HOSTNAME: f"n{i}"}, allocatable={"cpu": 1000 + i, "memory": 64 << 30, "pods": 110})
+        for i in range(70)
+    )
+    web, rest = workload("Deployment", "web", 1, asking("1")), workload("Deployment", "rest", 5, asking("500m"))
+    assert count(setting(at, web, rest).member(0), "deploy").is_fine
+    assert not count(setting(at[:5], web, rest).member(0), "deploy").is_fine
+
+
 def test_a_domain_is_closed_by_pods_on_all_of_its_nodes():
     """A pod a zone, of 8 cores and twice 2: eight pods of a core fill four small nodes, and no whole zone."""
     web = workload("Deployment", "web", 3, {**asking("1"), **apart("web")})

@@ -19,6 +19,7 @@ from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.verdicts.matrix import EVENTS
 from tests.events.simulated import apart, asking, workload
+from tests.share import every
 
 RACK = "rack"
 """A label that a third of the nodes have."""
@@ -48,7 +49,7 @@ def drawn(draw: Random) -> SimulatedSet:
     return simulated_set_of(*found, nodes=draw.randint(3, 12))
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", every(4, range(100)))
 def test_shared_bounds_prove_as_much_as_those_of_each_workload(seed, monkeypatch):
     monkeypatch.setattr(rivals, "FEW_ALIKE", 0)
     setting = drawn(Random(seed))

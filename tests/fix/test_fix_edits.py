@@ -20,6 +20,7 @@ from kubesched_lint.sources.manifests.yaml.second_reader import Made, objection
 from kubesched_lint.sources.manifests.yaml.split import is_json
 from tests import drawn as st
 from tests.drawn import given
+from tests.share import examples
 
 WORDS = ["a", "web", "1.0", "yes", "x: y", "it's", 'say "x"', "# no", "0x10", "", "two words", "-", "é", "null", "- a"]
 KEYS = ["a", "b", "kind", "topology.kubernetes.io/zone", "on", "1", "matchLabels", "x y"]
@@ -150,7 +151,7 @@ def comments(text: str) -> list[str]:
     return [line[line.index("# comment") :] for line in text.split("\n") if "# comment" in line]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.randoms())
 def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(random: Random) -> None:
     text = text_of(random)
@@ -178,7 +179,7 @@ def test_what_is_added_or_written_over_reads_as_meant_in_every_layout(random: Ra
         assert after.count("\n") == text.count("\n"), "a word for a word"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.randoms())
 def test_what_is_removed_or_renamed_leaves_the_rest_as_it_was(random: Random) -> None:
     text = text_of(random)

@@ -201,6 +201,7 @@ def dask() -> Iterator[Any]:
         yield cluster
 
 
+@pytest.mark.thorough
 def test_a_real_dask_cluster_gives_the_same_and_survives_the_loss_of_a_worker(
     dask: Any, folder: Path, alone: list[tuple[str, Report]]
 ) -> None:
@@ -333,10 +334,10 @@ def command(cwd: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_command_writes_a_file_and_says_how_it_went(folder: Path, tmp_path: Path) -> None:
-    shutil.copytree(folder, tmp_path / "clusters", ignore=shutil.ignore_patterns("broken.json"))
+    shutil.copytree(folder, tmp_path / "clusters", ignore=shutil.ignore_patterns("broken.json", "whole"))
     shown = command(tmp_path, SHOP, "--clusters", "clusters")
     assert shown.returncode == 1, shown.stderr
-    assert "3 clusters, 0 without errors" in shown.stdout
+    assert "2 clusters, 0 without errors" in shown.stdout
     kept = command(tmp_path, SHOP, "--clusters", "clusters", "-f", "json", "-o", "out.json", "--fail-on", "never")
     assert (kept.returncode, kept.stdout) == (0, "")
-    assert len(json.loads((tmp_path / "out.json").read_text())["clusters"]) == 3
+    assert len(json.loads((tmp_path / "out.json").read_text())["clusters"]) == 2

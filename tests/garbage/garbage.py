@@ -19,18 +19,19 @@ from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import documents
 from kubesched_lint.sources.manifests.yaml.split import text_of
 from tests import drawn as st
+from tests import share
 
 ROOT = Path(__file__).parents[2]
 FIXTURES = ROOT / "fixtures"
 ZONES = FIXTURES / "clusters" / "three-zones.yaml"
 _MORE = int(os.environ.get("GARBAGE", "1"))
-"""``GARBAGE=50 pytest tests/garbage`` draws fifty times as many examples, and others each time."""
+"""``GARBAGE=50 pytest -m '' tests/garbage`` draws fifty times as many examples, and others each time."""
 
 
 def drawn(examples: int) -> Callable[[Any], Any]:
     """The same examples in every run, so that nobody's build breaks by chance."""
     return settings(
-        max_examples=examples * _MORE,
+        max_examples=share.examples(examples) * _MORE,
         derandomize=_MORE == 1,
         database=None,
         deadline=None,

@@ -48,6 +48,7 @@ from kubesched_lint.report.findings.formats import FORMATS, renderer
 from kubesched_lint.sources.manifests.loader import documents
 from kubesched_lint.sources.manifests.yaml import full_reader
 from tests.hostile.shapes import SHAPES, Files, stream, workload
+from tests.share import every
 
 MUCH = 1e12
 
@@ -156,7 +157,7 @@ LINTED = {
 }
 
 
-@pytest.mark.parametrize("name", LINTED)
+@pytest.mark.parametrize("name", every(2, LINTED))
 def test_linting_a_shape_costs_steps_in_proportion(name: str) -> None:
     """Twice the size costs little more than twice the steps, or four times where each object names all the others."""
     size, make = LINTED[name], SHAPES[name].make
@@ -220,6 +221,7 @@ def test_the_fate_of_a_claim_is_found_once_in_a_scenario(monkeypatch: pytest.Mon
     assert 0 < len(asked) == len({(id(scenario), id(claim)) for scenario, claim in asked})
 
 
+@pytest.mark.thorough
 def test_of_workloads_alike_counting_asks_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Room on the nodes, and who repels the pods of each: all of a crowd are of one kind."""
     asked, rivals, copies, repelling = [], [], rooms.copies, least.repelling

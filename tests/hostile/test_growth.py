@@ -14,6 +14,7 @@ import kubesched_lint
 from benchmarks.rows import MOST_GROWTH, exponent
 from tests.hostile.shapes import SHAPES, Files, stream, workload
 from tests.hostile.shapes.parts import nodes
+from tests.share import every
 
 ONE = Files(stream([workload("w0")]), nodes(1, zones=1))
 SIZES = {
@@ -90,7 +91,7 @@ def least() -> int:
     return lines_of_a_run(ONE)
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", every(6, SIZES))
 def test_the_cost_of_linting_a_shape_grows_no_faster_than_the_shape(name: str, least: int) -> None:
     made = [SHAPES[name].make(SIZES[name] << doubled) for doubled in (0, 2)]
     run(made[0])

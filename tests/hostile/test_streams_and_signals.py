@@ -10,11 +10,13 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests.program import called
+from tests.share import every, first
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = f"{sys.executable} -m kubesched_lint"
@@ -46,21 +48,19 @@ def is_quiet(said: str) -> bool:
     return not any(word in said for word in ("Traceback", "Exception ignored", "This is a bug"))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.parametrize(
-    ("where", "says"),
-    [(">&-", "Bad file descriptor"), (">/dev/full", "No space left on device")],
-    ids=["closed", "full"],
-)
-def test_output_that_cannot_be_written_is_one_line_and_2(name: str, where: str, says: str) -> None:
+UNWRITABLE = {">&-": "Bad file descriptor", ">/dev/full": "No space left on device"}
+
+
+@pytest.mark.parametrize(("name", "where"), every(5, product(COMMANDS, UNWRITABLE)))
+def test_output_that_cannot_be_written_is_one_line_and_2(name: str, where: str) -> None:
     done = shell(f"{PROGRAM} {COMMANDS[name][0]} {where}")
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert lines == [f"error: standard output: {says}"]
+    assert lines == [f"error: standard output: {UNWRITABLE[where]}"]
     assert is_quiet(done.stderr)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", every(4, COMMANDS))
 def test_a_reader_who_leaves_changes_no_verdict(name: str) -> None:
     command, wanted = COMMANDS[name]
     done = shell(f"{PROGRAM} {command} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}")
@@ -71,25 +71,26 @@ def test_a_reader_who_leaves_changes_no_verdict(name: str) -> None:
     assert "Broken pipe" not in done.stderr
 
 
-@pytest.mark.parametrize("where", ["2>&-", "2>/dev/full"])
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        (f"lint {SHOP} -c {ZONES}", 1),
-        (f"lint {SHOP} -c {ZONES} --quiet", 1),
-        ("lint missing.yaml", 2),
-        ("lint --no-such-option", 2),
-        ("why nobody -c missing.yaml", 2),
-        ("rules explain nobody", 2),
-        ("", 2),
-    ],
-)
-def test_nobody_to_tell_changes_no_exit_code(command: str, code: int, where: str) -> None:
-    assert shell(f"{PROGRAM} {command} {where}").returncode == code
+TOLD = {
+    f"lint {SHOP} -c {ZONES}": 1,
+    f"lint {SHOP} -c {ZONES} --quiet": 1,
+    "lint missing.yaml": 2,
+    "lint --no-such-option": 2,
+    "why nobody -c missing.yaml": 2,
+    "rules explain nobody": 2,
+    "": 2,
+}
 
 
-@pytest.mark.parametrize("command", [f"lint - -c {ZONES}", "init -", f"simulate - -c {ZONES}", f"lint -c - {SHOP}"])
-@pytest.mark.parametrize("rest", ["", " >&-", " 2>&-", " >&- 2>&-"])
+@pytest.mark.parametrize(("command", "where"), every(3, product(TOLD, ["2>&-", "2>/dev/full"])))
+def test_nobody_to_tell_changes_no_exit_code(command: str, where: str) -> None:
+    assert shell(f"{PROGRAM} {command} {where}").returncode == TOLD[command]
+
+
+READING = (f"lint - -c {ZONES}", "init -", f"simulate - -c {ZONES}", f"lint -c - {SHOP}")
+
+
+@pytest.mark.parametrize(("command", "rest"), every(3, product(READING, ["", " >&-", " 2>&-", " >&- 2>&-"])))
 def test_closed_input_is_said(command: str, rest: str) -> None:
     done = shell(f"{PROGRAM} {command} <&-{rest}")
     assert done.returncode == 2
@@ -124,7 +125,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough for an answer that a worker writes in more than one piece."""
-    return copies(40, tmp_path_factory.mktemp("few"))
+    return copies(12, tmp_path_factory.mktemp("few"))
 
 
 def copies(count: int, there: Path) -> Path:
@@ -146,18 +147,17 @@ def freely(command: str) -> int:
     return called(*command.split(" "), cwd=ROOT).returncode
 
 
-@pytest.mark.parametrize("most", [8, 10, 12, 16, 24])
-@pytest.mark.parametrize(
-    "command",
-    [
-        f"lint {SHOP} -c {ZONES} --no-cache",
-        f"lint {SHOP} -c {ZONES} --changed",
-        "lint --config examples/targets-repo/kubesched.toml --jobs 3 --no-cache",
-        f"simulate {SHOP} -c {ZONES} --events deploy",
-        f"fleet {SHOP} --clusters fixtures/pools",
-        f"fleet {SHOP} --clusters fixtures/pools --executor threads:3",
-    ],
+OPENING = (
+    f"lint {SHOP} -c {ZONES} --no-cache",
+    f"lint {SHOP} -c {ZONES} --changed",
+    "lint --config examples/targets-repo/kubesched.toml --jobs 3 --no-cache",
+    f"simulate {SHOP} -c {ZONES} --events deploy",
+    f"fleet {SHOP} --clusters fixtures/pools",
+    f"fleet {SHOP} --clusters fixtures/pools --executor threads:3",
 )
+
+
+@pytest.mark.parametrize(("command", "most"), every(7, product(OPENING, [8, 10, 12, 16, 24])))
 def test_few_descriptors_end_in_an_answer_or_in_one_that_says_so(command: str, most: int) -> None:
     done = shell(f"ulimit -n {most}; {PROGRAM} {command}")
     assert is_quiet(done.stderr)
@@ -168,13 +168,9 @@ def test_few_descriptors_end_in_an_answer_or_in_one_that_says_so(command: str, m
 
 
 # With 50,000 or less the interpreter fails now and then in its own library: it aborts, or hashlib logs what it lacks.
-@pytest.mark.parametrize("kibibytes", [70_000, 90_000, 120_000])
 @pytest.mark.parametrize(
-    "command",
-    [
-        "lint SET -c {zones} --no-cache",
-        "lint SET --changed",
-    ],
+    ("command", "kibibytes"),
+    first(1, product(["lint SET -c {zones} --no-cache", "lint SET --changed"], [70_000, 90_000, 120_000])),
 )
 def test_little_memory_ends_in_an_answer_or_in_one_that_says_so(command: str, kibibytes: int, many: Path) -> None:
     line = command.replace("SET", str(many / "set")).format(zones=ZONES)
@@ -258,8 +254,9 @@ def heeds(pid: int) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
-@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize(
+    ("name", "number"), every(4, product(LONG, SIGNALS)), ids=lambda part: getattr(part, "name", part)
+)
 def test_a_signal_ends_the_run_and_its_workers(name: str, number: signal.Signals, many: Path) -> None:
     run = started(name, many)
     assert until(lambda: heeds(run.pid), 20)

@@ -27,6 +27,7 @@ from kubesched_lint.project.baseline import entry_of
 from kubesched_lint.project.changed import changes_since, only_changed
 from kubesched_lint.rulebook.library import Rulebook
 from tests.program import called
+from tests.share import first
 
 Files = dict[str, str]
 BOOK = Rulebook.shipped()
@@ -470,7 +471,7 @@ def version(draw: random.Random, files: Files) -> Files:
     return {name: text for name, text in mixed.items() if text is not None}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first(6, range(40)))
 def test_findings_are_the_new_ones_and_those_of_changed_lines(
     folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

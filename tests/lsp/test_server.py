@@ -63,7 +63,7 @@ def test_what_an_editor_does(shop: Path, program: Path) -> None:
         assert card.startswith(f"# {RULE}\n")
         assert card.count("```yaml") == 1, "only what to use instead: the other examples are tests"
         explained = client.hover(file, 4, 9)
-        assert "Deployment shop/cache: replica 1 fits on 6 of 6 nodes" in explained, "where the first pod would go"
+        assert "Deployment shop/cache: replica 4 of 6 fits on none of 6 nodes: " in explained, "who finds no node"
         assert "3 replicas stay Pending" in explained or "deploy 3/6" in explained, "and what happens when"
         assert client.hover(file, 8, 3) == ""
 
@@ -152,7 +152,7 @@ def test_the_targets_of_the_configuration_are_judged_together(shop: Path, progra
         found = client.finding(file, RULE)
         assert "targets: eu, us" in found["message"]
         assert [title[:3] for _, title in client.lenses(file)] == ["eu:", "us:"]
-        assert client.hover(file, 2, 6).count("Deployment shop/cache: replica 1 fits on") == 2
+        assert client.hover(file, 2, 6).count("Deployment shop/cache: replica 4 of 6 fits on none") == 2
         (action,) = client.actions(file, 18, 18)
         assert "(tried for the target eu only)" in action["title"]
         assert not action["isPreferred"]

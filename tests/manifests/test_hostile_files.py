@@ -18,6 +18,7 @@ from kubesched_lint.sources.manifests.loader import Entry, documents, documents_
 from tests import drawn as st
 from tests.drawn import given
 from tests.manifests.yaml_texts import odd_texts
+from tests.share import examples
 
 HOSTILE = Path(__file__).parents[2] / "fixtures" / "hostile"
 TABS = "not YAML: a tab where YAML wants spaces"
@@ -167,7 +168,7 @@ def test_bytes_that_are_no_utf8_spoil_only_their_own_document() -> None:
     assert (found[1].line, found[1].column) == (8, 4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.one_of(st.binary(max_size=60), odd_texts().map(str.encode)), st.sampled_from(["m.yaml", "m.json"]))
 def test_nothing_raises_and_every_place_is_in_the_file(data: bytes, path: str) -> None:
     lines = data.count(b"\n") + data.count(b"\r") + data.count(b"\n\x00") + 2

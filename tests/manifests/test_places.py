@@ -18,6 +18,7 @@ from tests import drawn as st
 from tests.drawn import given
 from tests.manifests import yaml_texts
 from tests.manifests.test_two_readers import paths
+from tests.share import examples
 
 FIRST = 7
 """The line that the texts begin in."""
@@ -46,7 +47,7 @@ def reread(text: str, span: Span) -> Any:
 
 
 @pytest.mark.parametrize("plain", [True, False])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(made=yaml_texts.documents())
 def test_the_text_at_a_span_is_the_value(plain: bool, made: tuple[str, dict[str, Any]]) -> None:
     text, value = made
@@ -105,7 +106,7 @@ def test_places_of_every_style(text: str, path: Path, span: Span) -> None:
     assert only(HEAD + text).span(path) == span
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(made=yaml_texts.documents(), absent=st.sampled_from([*yaml_texts.NAMES, "true", "on", "1", 0, 7]))
 def test_both_readers_point_to_the_same_where_nothing_is(made: tuple[str, dict[str, Any]], absent: str | int) -> None:
     """The key may well stand further down, in another block of the same column."""

@@ -15,6 +15,7 @@ from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, build
 from kubesched_lint.sources.manifests.yaml.places import span_of
 from tests.drawn import given
 from tests.manifests.yaml_texts import documents, odd_texts
+from tests.share import examples
 
 EXAMPLES = File(__file__).parents[2]
 
@@ -53,13 +54,13 @@ def check(text: str) -> bool:
     return True
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=examples(1000), deadline=None)
 @given(documents())
 def test_documents_of_every_style(made: tuple[str, dict[str, Any]]) -> None:
     assert check(made[0]) == check(f"---\n{made[0]}")
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=examples(2000), deadline=None)
 @given(odd_texts())
 def test_heaps_of_odd_lines(text: str) -> None:
     try:

@@ -20,6 +20,7 @@ from tests.one_answer.invariants import (
     strangers_change_nothing,
 )
 from tests.one_answer.scenes import Scene
+from tests.share import some
 
 FILE = Path(__file__).with_name("breaks.txt")
 SEEDS = (4, 6)
@@ -67,14 +68,14 @@ def _of_strangers() -> Iterator[Break]:
 
 
 def _of_effort() -> Iterator[Break]:
-    for seed in SCENARIOS:
+    for seed in some(SCENARIOS):
         yield from both_search_alike(scenes.of_scenario(seed))
 
 
 @cache
 def _some() -> tuple[Scene, ...]:
-    ordinary = (company(seed, "full", 4) for seed in SEEDS)
-    return (*ordinary, *scenes.of_company(), *map(scenes.of_scenario, SCENARIOS))
+    ordinary = (company(seed, "full", 4) for seed in some(SEEDS))
+    return (*ordinary, *some(scenes.of_company()), *map(scenes.of_scenario, some(SCENARIOS)))
 
 
 _OF = {2: _of_premises, 4: _of_facts, 6: _of_strangers, 7: _of_effort}

@@ -275,6 +275,8 @@ def cell(verdict: str, least: int = 0, most: int = 0, wanted: int = 4) -> Cell:
         (cell(BAD, 1, 2), cell(BAD, 0, 1), OTHER),
         (cell(FINE, 4, 4), cell(FINE, 9, 9, 9), OTHER),
         (cell(BAD, 3, 3), cell(BAD, 3, 3, 9), WORSE),
+        (cell(DEPENDS, 0, 4), cell(BAD, 0, 4), OTHER),  # only seen to end badly: nothing excludes another end
+        (cell(BAD, 0, 3), cell(BAD, 0, 4), BETTER),
     ],
 )
 def test_worse_is_what_is_established(before: Cell | None, after: Cell | None, way: str) -> None:

@@ -6,6 +6,8 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import chdir
 from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -13,7 +15,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from typer.testing import CliRunner
 
+from kubesched_lint.cli import plan as plan_command
+from kubesched_lint.cli.app import app
+from kubesched_lint.cli.targets import Aim
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, Cell, Range
 from kubesched_lint.engine.answers.order import WORSE
@@ -29,6 +35,7 @@ from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.report.plan.result import result
 from kubesched_lint.report.plan.rows import Effect, Entry, once_each_workload, rows_of
 from kubesched_lint.report.plan.rows import _effects as effects
+from kubesched_lint.report.simulation.cell_reasons import AVOIDED
 from kubesched_lint.sources.clusters.read import read_stated
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
@@ -39,13 +46,30 @@ CASE = ROOT / "fixtures/outsiders/one-overlay-only/plan-prod"
 
 
 @pytest.fixture(scope="module")
-def repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return company(tmp_path_factory.mktemp("plan") / "company")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The company. Its plan takes seconds, so that all formats and gates print one."""
+    folder = company(tmp_path_factory.mktemp("plan") / "company")
+    plans, judged = dict[Any, Plan](), plan_command._planned
+
+    def once(aim: Aim, asked: Any, sides: Any, rows: int) -> Plan:
+        if Path.cwd() != folder:
+            return judged(aim, asked, sides, rows)
+        key = asked, sides.cluster.path
+        if key not in plans:
+            plans[key] = judged(aim, asked, sides, rows)
+        return plans[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan_command, "_planned", once)
+        with chdir(folder):
+            CliRunner().invoke(app, ["plan", "."])  # here, so that each fork has it
+        assert plans
+        yield folder
 
 
 @cache
 def planned_there(repo: Path, *ask: str) -> CompletedProcess[str]:
-    """Return a plan of the company, which takes seconds and which no test changes."""
+    """Return what is printed of the company's plan, which no test changes."""
     return called("plan", ".", *ask, cwd=repo)
 
 
@@ -76,6 +100,8 @@ def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
     on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo)
     assert on_a_terminal[0] == text.splitlines()[0]
     assert len(on_a_terminal) <= 30
+    with_pods = lines_on_a_terminal("plan", ".", "-c", ROOT / "fixtures/company/cluster.json", cwd=repo)
+    assert (with_pods[0], len(with_pods) <= 30) == (on_a_terminal[0], True)
     assert max(map(len, on_a_terminal)) <= 80
     comment = planned_there(repo, "--format", "markdown").stdout
     assert len(comment.splitlines()) <= 40
@@ -130,7 +156,7 @@ def test_what_becomes_of_an_unchanged_workload_is_told_once(repo: Path) -> None:
     nodes = json.loads((repo / "cluster/nodes.json").read_text())
     nodes["items"] = [n for n in nodes["items"] if n["metadata"]["labels"].get("pool") != "ingress"]
     (repo.parent / "fewer.json").write_text(json.dumps(nodes))
-    ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json")
+    ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json", "--events", "deploy,rollout")
     text = called("plan", ".", *ask, cwd=repo).stdout
     assert text.count("none of the 7 nodes matches pool=ingress") == 1
     assert "help (nodeselector-matches-nothing): " in text
@@ -319,7 +345,7 @@ def test_rows_of_an_empty_plan_are_none() -> None:
 
 
 def test_json_has_the_first_line(repo: Path) -> None:
-    value = found(planned_there(repo, "--events", "rollout", "--format", "json"))
+    value = found(planned_there(repo, "--format", "json"))
     assert value["result"].startswith("after this change a later rollout cannot end")
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
@@ -343,6 +369,23 @@ def test_rows_of_two_environments_that_share_all_but_an_event_are_one() -> None:
     assert (other.name, other.lines) == ("ops/edge (test)", ("maxSurge 0 → 2",))
 
 
+def test_what_scores_avoid_in_one_environment_only_is_one_effect_with_the_other() -> None:
+    """In staging it may fail in some orders, in prod in any: the same reason stood in five lines instead of two."""
+    cause = "each pod needs a node of its own"
+    may = Effect(WORSE, ("deploy",), "likely ok → may fail (0–6/6)", cause)
+    avoided = replace(may, cause=f"{cause}{AVOIDED}")
+    row = Entry(ObjectRef("Deployment", "ops", "edge"), "ops/edge", "updated", "edge.yaml:8")
+    change = Plan("main", "the work tree", (), environments=("prod", "staging"))
+
+    def lines(*each: Effect) -> tuple[str, ...]:
+        rows = [((name,), replace(row, effects=(one,))) for name, one in zip(change.environments, each, strict=True)]
+        (both,) = once_each_workload(change, rows)
+        return both.lines
+
+    assert lines(may, avoided) == lines(avoided, may) == (f"deploy: likely ok → may fail (0–6/6): {cause}",)
+    assert lines(avoided, avoided) == (f"deploy: likely ok → may fail (0–6/6): {cause}{AVOIDED}",)
+
+
 def test_events_that_get_better_alike_need_no_reason_and_share_one_effect() -> None:
     """Losses were bad for several reasons, and stood in three lines of a workload that its change mends."""
     bad = Cell("deploy", BAD, 2, Range(0, 0, "bound"), proven=False)
@@ -360,7 +403,7 @@ def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:
     """Its files are in a copy, which the search for an edit reads again."""
     repo = company(tmp_path / "company")
     git(repo, "commit", "-q", "-a", "-m", "feature")
-    value = found(called("plan", "main~1..main", ".", "--events", "rollout", "--format", "json", cwd=repo))
+    value = found(called("plan", "main~1..main", "platform", "--events", "rollout", "--format", "json", cwd=repo))
     (edge,) = {one["mend"] for one in value["workloads"] if one["object"]["name"] == "edge-cache"}
     assert edge.startswith("set maxSurge: 0")
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from random import Random
 
+import pytest
+
 from kubesched_lint.engine.placing.growth.growth import growth_plan
 from kubesched_lint.engine.placing.growth.plan import NEVER
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Finding
+from tests.share import first
 
+BLOCK = 50
 Writer = Callable[..., str]
 ZONE = "topology.kubernetes.io/zone"
 HOSTNAME = "kubernetes.io/hostname"
@@ -66,11 +70,15 @@ def made_pod(random: Random, number: int) -> Iterator[str]:
         )
 
 
+@pytest.mark.parametrize("begin", first(1, range(0, 150, BLOCK)))
 def test_no_error_says_that_pods_wait_which_a_growth_places(
-    facts_of: Callable[[str, str], Scenario], findings_of: Callable[..., dict[str, Finding]], deployment: Writer
+    begin: int,
+    facts_of: Callable[[str, str], Scenario],
+    findings_of: Callable[..., dict[str, Finding]],
+    deployment: Writer,
 ) -> None:
     errors = waiting = 0
-    for seed in range(150):
+    for seed in range(begin, begin + BLOCK):
         random = Random(seed)
         cluster, manifests = "\n".join(made_cluster(random)), made_set(random, deployment)
         found = [f for f in findings_of(manifests, cluster).values() if f.severity.word == "error"]
@@ -84,5 +92,5 @@ def test_no_error_says_that_pods_wait_which_a_growth_places(
             if finding.rule != "set-does-not-fit":
                 left = verdicts[str(finding.object)].left
             assert left, f"seed {seed}: {finding.rule}: {finding.message}\n{cluster}\n{manifests}"
-    assert errors > 30  # the draw is worth its time
-    assert waiting > 30
+    assert errors > 10  # the draw is worth its time
+    assert waiting > 10

@@ -11,6 +11,9 @@ import json
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from kubesched_lint.commands.verify.agreement import Agreement, Disagreement
 from kubesched_lint.commands.verify.deployments import _read
@@ -18,6 +21,7 @@ from kubesched_lint.commands.verify.messages import messages
 from kubesched_lint.commands.verify.recorded import Deployment
 from kubesched_lint.commands.verify.recordings import DEPLOYMENTS, kind_of, read_cases
 from kubesched_lint.commands.verify.run import judge_of
+from tests.share import some
 
 HERE = Path(__file__).parent
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -27,10 +31,19 @@ by the large one, in the order of filling nodes and in affinity terms, which tes
 tests/scheduler try."""
 
 
+ALL = 226
+
+
+@cache
+def cases() -> list[dict[str, Any]]:
+    """The recorded sets, of which CI judges every fourth."""
+    return some(read_cases(str(FIXTURES / "families.jsonl.gz")))
+
+
 @cache
 def deployments() -> Agreement:
     found = Agreement(DEPLOYMENTS)
-    for case in read_cases(str(FIXTURES / "families.jsonl.gz")):
+    for case in cases():
         assert kind_of(case) == DEPLOYMENTS
         found.cases += 1
         if case["id"] in LEFT_OUT and os.environ.get("RECORDED") != "all":
@@ -51,14 +64,16 @@ def line_of(wrong: Disagreement) -> str:
 
 def test_nothing_that_was_said_is_contradicted_and_no_trouble_is_unsaid() -> None:
     found = {line_of(d) for d in deployments().disagreements if not d.explained}
-    known = listed("open.txt") | listed("artefacts.txt")
+    judged = {case["id"] for case in cases()}
+    known = {line for line in listed("open.txt") | listed("artefacts.txt") if line.partition(" ")[0] in judged}
     assert sorted(found - known) == [], "said, and contradicted by the recording"
     assert sorted(known - found) == [], "mended: strike these lines off"
 
 
+@pytest.mark.thorough
 def test_every_question_is_asked_often() -> None:
     asked = {question: score.asked for question, score in deployments().questions.items()}
-    assert deployments().cases == 226
+    assert deployments().cases == ALL
     assert asked["no error on what ran"] > 120
     assert asked["deploy inside"] > 200
     assert asked["event inside"] > 100
@@ -70,7 +85,7 @@ def test_every_question_is_asked_often() -> None:
 def test_the_messages_of_waiting_pods_are_those_of_kube_scheduler() -> None:
     """The model has each of the others at a moment when only some of the new pods were bound."""
     score = deployments().questions["message of a waiting pod"]
-    assert score.asked > 100
+    assert score.asked > 100 * len(cases()) / ALL
     assert score.agreed > 0.87 * score.asked
     assert score.open == 0
 

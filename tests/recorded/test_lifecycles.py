@@ -15,6 +15,7 @@ import pytest
 from kubesched_lint.commands.verify.agreement import Agreement
 from kubesched_lint.commands.verify.lifecycle_sets import deployments_of, verify_lifecycle_sets
 from kubesched_lint.commands.verify.recordings import LIFECYCLES, read_cases
+from tests.share import first
 
 KNOWN = Path(__file__).parent / "open_lifecycles.txt"
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "conformance"
@@ -26,12 +27,15 @@ other recording takes, branches of bounds, of words of cells and of the choice o
 
 @pytest.mark.parametrize(
     ("name", "every", "cells"),
-    [
-        ("lifecycles", 2, 200),
-        ("lifecycles-wide", 2, 150),
-        ("lifecycles-wide-2", 1, 300),
-        ("lifecycles-midrollout", 1, 50),
-    ],
+    first(
+        2,
+        [
+            ("lifecycles-wide", 2, 150),
+            ("lifecycles-midrollout", 1, 50),
+            ("lifecycles", 2, 200),
+            ("lifecycles-wide-2", 1, 300),
+        ],
+    ),
 )
 def test_no_cell_and_no_error_about_a_recorded_lifecycle_is_contradicted(name: str, every: int, cells: int) -> None:
     account = Agreement(LIFECYCLES)

@@ -110,3 +110,15 @@ def test_what_is_no_finding_keeps_its_annotation() -> None:
     notices = [line for line in rendered(as_github.render, with_configuration).splitlines() if line[:9] == "::notice "]
     assert len(notices) == 10
     assert "makes the gate weaker" in notices[-1]
+
+
+@pytest.mark.parametrize(("teams", "groups"), [(2, 1), (MOST_LINES, MOST_LINES)])
+def test_equal_findings_of_a_few_namespaces_stand_once(teams: int, groups: int) -> None:
+    """Six Deployments that may be uneven after a rollout filled a screen, one note each: two in each namespace."""
+    found = [
+        replace(one, cause="", owner=one.owner.replace("@org/", "namespace "), evidence=pattern(f"1/0/{number}, 2/1/0"))
+        for number, one in enumerate(mistakes(Severity.NOTE, teams=teams))
+        if int(one.object.name[-1]) < 3
+    ]
+    parts = list(causes(found))
+    assert [len((part.first, *part.others)) for part in parts] == [3 * teams // groups] * groups

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,10 @@ from msgspec.structs import replace
 import kubesched_lint
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.findings import Finding, InputError, Report, Severity, pattern
-from kubesched_lint.report.findings import as_github, as_json, as_sarif
+from kubesched_lint.report.findings import as_github, as_json, as_markdown, as_sarif
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.formats import FORMATS, FormatError, renderer
+from kubesched_lint.report.html import page
 
 ROOT = Path(__file__).parent.parent.parent
 SARIF = json.loads((ROOT / "fixtures/sarif/sarif-schema-2.1.0.json").read_bytes())
@@ -255,3 +257,22 @@ def test_every_format_shows_what_could_not_be_read(name: str, context: Context) 
 def test_an_unknown_format_is_refused_with_a_guess() -> None:
     with pytest.raises(FormatError, match=r"no format is called 'sarf', did you mean sarif\?"):
         renderer("sarf")
+
+
+def test_pages_say_of_a_finding_what_would_help_and_once_what_holds_for_all(
+    reports: dict[str, Report], context: Context
+) -> None:
+    """Every finding of a Markdown comment and of a page repeated that the nodes of the snapshot stay."""
+    first, second = reports["hazards"].findings
+    standing = "the nodes of the snapshot stay"
+    each = [
+        replace(one, evidence=replace(one.evidence, assumes=(standing, "no pod ends meanwhile")), severity=severity)
+        for one, severity in ((first, Severity.WARNING), (second, Severity.ERROR))
+    ]
+    report = replace(reports["hazards"], findings=tuple(each))
+    for render in (as_markdown.render, page.render):
+        text = "".join(render(report, context()))
+        assert text.count(standing) == 1
+        assert f"{standing} (2 of 2 findings)" in text
+        assert len(re.findall(r"unless(?:</dt><dd>|:\*\* )a pod ends meanwhile", text)) == 1, "an error has no unless"
+        assert len(re.findall(r"assumes(?:</dt><dd>|:\*\* )no pod ends meanwhile", text)) == 1

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from kubesched_lint.rulebook.card import read_card
 from kubesched_lint.rulebook.fits import UnknownKeywordError, fits
 from tests.rulebook.shipped_cards import TRIAL
+from tests.share import examples
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "rules" / "card.schema.json").read_text(encoding="utf-8"))
@@ -59,7 +60,7 @@ def test_every_card_of_ours_fits() -> None:
     assert all(fits(card, SCHEMA, SCHEMA) for card in CARDS)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.data())
 def test_what_fits_does_so_for_jsonschema_too(data: st.DataObject) -> None:
     card: dict[str, Any] = copy.deepcopy(data.draw(st.sampled_from(CARDS)))

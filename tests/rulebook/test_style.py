@@ -74,6 +74,14 @@ def test_pods_that_may_run_do_not_stay_pending() -> None:
     assert not [f"{f.rule}: {f.message}" for f in unsure if "may stay Pending" not in f.message]
 
 
+def test_no_value_of_a_label_is_invented() -> None:
+    """The Deployment controller alone knows the hash of a template: ``pod-template-hash=web-new`` is nowhere."""
+    invented = re.compile(r"pod-template-hash(?:=|: )['\"]?[\w-]")
+    texts = {(f.rule, text) for f in findings() for text in (f.message, f.help, f.evidence.text, *f.evidence.trace)}
+    assert [f"{rule}: {text}" for rule, text in sorted(texts) if invented.search(text)] == []
+    assert invented.search("no pod matches app=web, pod-template-hash=web-new")
+
+
 @pytest.mark.parametrize("rule", list(TRIAL.book), ids=lambda rule: rule.slug)
 def test_help_is_an_imperative_without_our_words(rule: Rule) -> None:
     banned = re.compile(r"\b(forever|elastic|further domains|usable nodes?)\b")

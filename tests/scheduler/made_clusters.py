@@ -108,8 +108,8 @@ constraints = st.builds(
     when_unsatisfiable=seldom(5, "DoNotSchedule", "ScheduleAnyway"),
     selector=pod_selectors,
     min_domains=st.sampled_from([None, None, 2, 4]),
-    node_affinity_policy=seldom(3, "Honor", "Ignore"),
-    node_taints_policy=seldom(3, "Ignore", "Honor"),
+    node_affinity_policy=seldom(3, "", "Ignore"),
+    node_taints_policy=seldom(3, "", "Honor"),
     match_label_keys=seldom(5, (), ("tier",)),
 )
 node_requirements = st.one_of(

@@ -192,7 +192,7 @@ class CycleState:
         return all(c.topology_key in node.labels for c in self.constraints)
 
     def _included(self, constraint: SpreadConstraint, node: Node) -> bool:
-        if constraint.node_affinity_policy == "Honor" and not fits_node_affinity(self.pod, node):
+        if constraint.node_affinity_policy in ("", "Honor") and not fits_node_affinity(self.pod, node):
             return False
         return not (constraint.node_taints_policy == "Honor" and untolerated(self.pod, node))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from random import Random
 
 from hypothesis import HealthCheck, settings
@@ -25,11 +24,10 @@ from tests.drawn import given
 from tests.scheduler import plain_engine, plain_preemption
 from tests.scheduler.made_clusters import NAMESPACES, Made, clusters, crowded, pods
 from tests.scheduler.small import bound, node, pod, selecting, state
+from tests.share import examples
 
 # EXAMPLES=3000 pytest tests/scheduler/test_engines_agree.py looks longer.
-thorough = settings(
-    max_examples=int(os.environ.get("EXAMPLES", "100")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+thorough = settings(max_examples=examples(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def state_of(made: Made) -> ClusterState:

@@ -32,6 +32,7 @@ from kubesched_lint.engine.model.resources import effective_requests, nonzero_re
 from kubesched_lint.engine.scheduler.scoring import Scoring, score
 from tests import drawn as st
 from tests.drawn import given
+from tests.share import examples
 
 # --- the plain scorer -----------------------------------------------------------------------------------------------
 
@@ -147,7 +148,7 @@ class Naive:
 
     def included(self, pod, constraint, n):
         node = self.nodes[n]
-        if constraint.node_affinity_policy == "Honor" and any(
+        if constraint.node_affinity_policy in ("", "Honor") and any(
             node.labels.get(k) != v for k, v in pod.node_selector.items()
         ):
             return False
@@ -313,8 +314,8 @@ spreads = st.builds(
     st.sampled_from(KEYS),
     st.sampled_from(["ScheduleAnyway", "ScheduleAnyway", "DoNotSchedule"]),
     selectors,
-    node_affinity_policy=st.sampled_from(["Honor", "Ignore"]),
-    node_taints_policy=st.sampled_from(["Honor", "Ignore"]),
+    node_affinity_policy=st.sampled_from(["", "Honor", "Ignore"]),
+    node_taints_policy=st.sampled_from(["", "Honor", "Ignore"]),
 )
 requests = st.fixed_dictionaries(
     {}, optional={"cpu": st.sampled_from([0, 100, 333, 1500]), "memory": st.sampled_from([0, 1 << 27, 3 << 30])}
@@ -382,7 +383,7 @@ def without_zeros(by_plugin):
 OWNER = Selector((Requirement("app", "In", ("db",)),))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=examples(250), deadline=None)
 @given(clusters(), pods(), st.sampled_from([None, OWNER]), st.integers(0, 127))
 def test_scores_equal_those_found_node_by_node(cluster, pod, owner, some):
     made, running, services = cluster
@@ -397,7 +398,7 @@ def test_scores_equal_those_found_node_by_node(cluster, pod, owner, some):
     assert state.index.names_of(found.best) == [name for name, total in totals.items() if total == most]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(clusters(), pods(), pods(), st.randoms())
 def test_scoring_kept_while_pods_come_and_go_equals_scoring_anew(cluster, pod, newcomer, random):
     made, running, services = cluster

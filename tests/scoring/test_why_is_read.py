@@ -18,12 +18,16 @@ def told(name: str, *more: str) -> list[str]:
 
 
 def test_the_first_line_says_which_replica_fits_and_which_does_not() -> None:
-    """ "Fits on 6 nodes" above "1 pod fits nowhere" was read as a contradiction."""
-    first, second, third = told("web", "--env", "prod")[:3]
+    """ "Fits on 6 nodes" above "1 pod fits nowhere" was read as a contradiction, and said first, as good news."""
+    first, second, third, _, of_nodes = told("web", "--env", "prod")[:5]
     whose, _, rest = first.partition(": ")
     assert whose == "Deployment shop/web (prod)"
-    assert rest == "replica 1 fits on 6 of 9 nodes; replica 4 of 4 fits on none (--replica 4 says why)."
-    assert second.startswith("For replica 1, the scheduler chooses one of ")
+    assert rest == (
+        "replica 4 of 4 fits on none of 9 nodes: 3 node(s) had untolerated taint(s), "
+        "6 node(s) didn't match pod anti-affinity rules (--replica 4 says more)."
+    )
+    assert second.startswith("Replica 1 fits on 6 of 9 nodes; the scheduler chooses one of ")
+    assert of_nodes == "For replica 1, 3 nodes do not fit:"
     assert third.startswith("  with the nodes that pools could add: 1 of 4 pods of shop/web fits nowhere")
     assert told("web", "--env", "prod", "--replica", "4")[0].startswith(
         "replica 4 of Deployment shop/web (prod) fits on none"

@@ -18,6 +18,7 @@ def test_each_baseline_has_every_case() -> None:
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.thorough
 def test_a_run_that_fails_has_no_count(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match="exit code 2"):
         gate.instructions(("lint", "nowhere.yaml"), tmp_path)

@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("kubesched_lint", "rules", "scripts", "tests/rulebook", "tests/conftest.py", "pyproject.toml")
+PARTS = (
+    "kubesched_lint",
+    "rules",
+    "scripts",
+    "tests/rulebook",
+    "tests/conftest.py",
+    "tests/share.py",
+    "pyproject.toml",
+)
 
 
 @pytest.fixture(scope="module")

@@ -102,6 +102,7 @@ def test_the_inputs_have_every_group_and_no_key_twice(tmp_path: Path) -> None:
     assert len({case.key for case in cases}) == len(cases) > 2_000
 
 
+@pytest.mark.thorough
 def test_this_tree_agrees_with_itself(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, ROOT / "scripts/same_output.py", ".", ".", "--only", "commands", "--quick"],

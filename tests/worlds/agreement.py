@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.run import simulate
+from kubesched_lint.commands.simulate.simulation_options import SimulationOptions
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.commands.why.ask import Question, answer
 from kubesched_lint.engine.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, UNKNOWN, Cell, Range
@@ -108,8 +109,11 @@ class Reading(Struct, dict=True):
                 objects = tuple(map(str, one.hazard.together)) or (str(one.finding.object),)
                 yield Claim(one.finding, objects, pending if isinstance(pending, int) else 1)
 
-    def simulated(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> SimulationReport:
-        return simulate(self.manifests, self.cluster, OPTIONS, events, effort)
+    def simulated(
+        self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG, *, skews: bool = False
+    ) -> SimulationReport:
+        wishes = SimulationOptions(skews=skews)
+        return simulate(self.manifests, self.cluster, OPTIONS, events, effort, wishes=wishes)
 
     def cells(self, events: tuple[str, ...] = ("deploy",), effort: Effort = LONG) -> dict[tuple[str, str], Cell]:
         answered = self.simulated(events, effort)

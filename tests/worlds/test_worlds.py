@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, Phase, event, given, settings
 from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.model.pod import BoundPod
 from tests.scheduler import plain_engine
+from tests.share import examples, first
 from tests.worlds import known
 from tests.worlds.admission import NotCoveredError
 from tests.worlds.agreement import Reading, contradictions, of_cell, rulebook
@@ -31,7 +32,7 @@ NOWHERE = (780007,)
 """Worlds that showed a wrong answer."""
 
 
-@pytest.mark.parametrize("start", range(0, known.SEEDS, BLOCK))
+@pytest.mark.parametrize("start", first(1, range(0, known.SEEDS, BLOCK)))
 def test_what_is_said_of_a_world_is_not_contradicted(start: int) -> None:
     seeds = range(start, start + BLOCK)
     now = known.found(seeds)
@@ -60,7 +61,7 @@ def test_what_no_node_is_large_enough_for_is_proven_whatever_is_missing(seed: in
 
 
 @settings(
-    max_examples=50,
+    max_examples=examples(50),
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],  # worlds.shrink makes them small, and faster

@@ -120,12 +120,19 @@ def _budgets(now: RunningCluster, targets: Sequence[str]) -> Iterator[Obstacle]:
             lacking = [kind for kind, _ in scales if kind in WITHOUT_SCALE] or ["bare pod"]
             if not expected:
                 why = f"{budget.bound} needs the scale of every controller, and a {lacking[0]} has none"
-            yield of_budget(budget, nodes, why, VIOLATES)
+            yield of_budget(budget, nodes, why, VIOLATES, allowing_one(budget) if expected else "")
 
 
-def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, message: str) -> Obstacle:
+def allowing_one(budget: DisruptionBudget) -> str:
+    """Return how to change a budget, or the replicas, so that one pod may be evicted."""
+    alone = " without minAvailable" if budget.min_available is not None else ""
+    more = ", or run one replica more" if isinstance(budget.min_available, int) else ""
+    return f"set maxUnavailable: 1{alone}{more}"
+
+
+def of_budget(budget: DisruptionBudget, nodes: tuple[str, ...], why: str, message: str, help_: str = "") -> Obstacle:
     at = None if budget.source is None else location_of(budget.source, bound_of(budget))
-    return Obstacle(BUDGET, ref_of(budget), why, nodes, message, at)
+    return Obstacle(BUDGET, ref_of(budget), why, nodes, message, at, help=help_)
 
 
 def _guarded(now: RunningCluster) -> Iterator[tuple[DisruptionBudget, Sequence[BoundPod], Scales]]:
@@ -164,7 +171,7 @@ def found_in(played: Played, wave: Wave, least_bound: Mapping[int, int], state: 
         for budget in budgets:
             other = next((b.name for b in budgets if b is not budget), "")
             why = f"{other} selects the same pods" if other else "it allows no further disruption then"
-            yield of_budget(budget, nodes, why, message)
+            yield of_budget(budget, nodes, why, message, "let one budget select these pods" if other else "")
     lacking = judge.lacking(state)
     for slot in dict.fromkeys(slot for slot, _, _ in state.waiting):
         number = pod_types.slots[slot].workload

@@ -72,6 +72,8 @@ class Obstacle(Struct, frozen=True):
     at: Location | None = None
     missing: Mapping[str, int] | None = None
     """Resource → how much more one node needs to be free; None unless resources are missing."""
+    help: str = ""
+    """What to change, where that does not follow from the reason."""
 
 
 class DrainPlan(Struct, frozen=True):

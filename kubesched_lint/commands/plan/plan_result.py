@@ -11,7 +11,7 @@ from kubesched_lint.commands.plan.changes import ObjectChange
 from kubesched_lint.commands.plan.pools import NodeLoss, PoolChange
 from kubesched_lint.commands.plan.room import Eviction, IdleChange, RoomChange
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport, seen
-from kubesched_lint.engine.answers.cells import BAD, REFUSED, UNKNOWN, Cell
+from kubesched_lint.engine.answers.cells import REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.answers.order import BETTER, WORSE, direction
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.placing.growth.plan import Added
@@ -51,9 +51,10 @@ class CellChange(Struct, frozen=True):
     def becomes_bad(self, *, proven: bool) -> bool:
         """Whether it ends badly now: for certain, or with these nodes; and did not, or not for certain, before."""
         after, before = self.after, self.before
-        if after is None or after.verdict != BAD or after.proven is not proven:
+        if after is None or not after.ends_badly or after.proven is not proven:
             return False
-        return before is None or before.verdict not in (BAD, REFUSED) or (after.proven and not before.proven)
+        was_bad = before is not None and (before.ends_badly or before.verdict == REFUSED)
+        return not was_bad or (after.proven and before is not None and not before.proven)
 
 
 class WorkloadPlan(Struct, frozen=True):
@@ -104,7 +105,7 @@ class WorkloadPlan(Struct, frozen=True):
 
     def waiting(self, *, proven: bool) -> CellChange | None:
         """The deploy that leaves pods Pending, or more of them, for certain or on these nodes; None if none does."""
-        ends_badly = (c for c in self.cells if c.event == "deploy" and c.after is not None and c.after.verdict == BAD)
+        ends_badly = (c for c in self.cells if c.event == "deploy" and c.after is not None and c.after.ends_badly)
         worse = (c for c in ends_badly if c.becomes_bad(proven=proven) or c.direction == WORSE)
         return next((c for c in worse if c.after is not None and c.after.proven is proven), None)
 

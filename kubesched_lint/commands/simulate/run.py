@@ -115,7 +115,7 @@ def simulate(
         scenario = Scenario(one.manifests, without_transient(cluster), manifests.premises(options))
         with work.within(work.share(0, len(found.each) - turn)):
             try:
-                part = _in_scenario(replace(asked, only=rows, chosen=one.notes), scenario)
+                part = _in_scenario(replace(asked, only=rows, chosen=one.notes), scenario, len(found.each))
             except ValueError as error:
                 raise ValueError(f"in {one.name}: {error}" if len(found.each) > 1 else str(error)) from None
         parts.append((one.name, part))
@@ -123,11 +123,11 @@ def simulate(
     return merged(parts, found.notes, background=about_apart)
 
 
-def _in_scenario(asked: _Asked, written: Scenario) -> SimulationReport:
+def _in_scenario(asked: _Asked, written: Scenario, environments: int = 1) -> SimulationReport:
     scenario, nodes = accepted(written), len(asked.cluster.inventory.nodes)
-    limit = (
-        _steps(asked.effort, written.manifests, nodes, len(scenario.pools)) * WHOLE * (1 + len(asked.wishes.suppose))
-    )
+    steps = _steps(asked.effort, written.manifests, nodes, len(scenario.pools))
+    least = min(steps, MOST_STEPS // 20)  # most of their workloads are the same: each environment has a part
+    limit = max(steps / environments, least) * WHOLE * (1 + len(asked.wishes.suppose))
     try:
         with work.within(limit):
             found = _simulated(asked, scenario)
@@ -184,7 +184,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= most_parts * number
     steps = MOST_STEPS // 3
     if has_few_parts and number <= most and nodes <= most_nodes:
-        steps = min(MOST_STEPS, MOST_STEPS // 7 + STEPS_EACH_OF_ORDINARY * number)
+        steps = min(MOST_STEPS, max(MOST_STEPS // 7, STEPS_EACH_OF_ORDINARY * number))
     elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)
@@ -234,10 +234,11 @@ def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     drawn = work.tried(lambda: _pictures(matrix, pictured, wishes.group_by), None) if pictured else (None, None)
     before, after = drawn or (None, None)
     unmissing = [i for i in base.numbers if i not in base.missing]
-    skewed = work.tried(lambda: tuple(_skews(simulated, effort, unmissing)), None, 4 / 3)  # little work follows
     rows = tuple(replace(row, at_once=tuple(at_once(simulated.member(row.number)))) for row in base.scored(rows))
     for event, column in columns.items():
         rows = tuple(map(_beside, rows, column.scored(column.weighed([event]))))
+    # The cells come first: they are the same whether or not somebody asks for skews.
+    skewed = work.tried(lambda: tuple(_skews(simulated, effort, unmissing)), None, 4 / 3) if wishes.skews else ()
     left_out = [part for part, result in (("the picture", drawn), ("the skews", skewed)) if result is None]
     return SimulationReport(
         workloads,

@@ -1,4 +1,4 @@
-"""What a user asks of one simulation beside the events: ``--never-ready``, ``--scale`` and hypotheses."""
+"""What a user asks of one simulation beside the events: ``--never-ready``, ``--scale``, hypotheses, skews."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class SimulationOptions(Struct, frozen=True):
     """Hypotheses; each adds an event, and several add one for all at once."""
     group_by: str = ""
     """The topology key by which the picture groups nodes; empty: one that the set uses."""
+    skews: bool = False
+    """Whether to tell how evenly pods are spread, after twenty runs for each workload: no cell needs these."""
 
     def applied(self, simulated: SimulatedSet) -> SimulatedSet:
         """Return the setting with ``never_ready`` and ``scale``. Raises ValueError."""

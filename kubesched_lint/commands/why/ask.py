@@ -197,7 +197,8 @@ def _copy(
     found = replace(found, replica=placed + 1, replicas=wanted, group=group, may_grow=bool(scenario.pools))
     if not found.fitting or wanted > MOST_PODS_TRIED:
         return found
-    return replace(found, waits_from=tried(lambda: earlier.waits_from(wanted), 0))
+    number, why = tried(lambda: earlier.waits_from(wanted), (0, ""))
+    return replace(found, waits_from=number, waits_because=why)
 
 
 def _of_gangs(scenario: Scenario, workload: Workload) -> tuple[GroupAnswer | None, list[str]]:
@@ -276,10 +277,15 @@ class _Earlier:
         bound = self._place(wanted)
         return self.placed == wanted and bool(diagnose(self.next, self._state).feasible), bound
 
-    def waits_from(self, wanted: int) -> int:
-        """Return the first of ``wanted`` replicas that finds no node after the others, from 1; 0 if all find one."""
+    def waits_from(self, wanted: int) -> tuple[int, str]:
+        """Return the first of ``wanted`` replicas that finds no node after the others, from 1, and its message.
+
+        (0, "") if all find one.
+        """
         self._place(wanted)
-        return self.placed + 1 if self.placed < wanted else 0
+        if self.placed == wanted:
+            return 0, ""
+        return self.placed + 1, explain(self.next, self._state, self.owner).message
 
     def _place(self, wanted: int) -> int:
         """Place replicas until so many are; return how many this call bound."""

@@ -90,6 +90,8 @@ class Explanation(Struct, frozen=True):
     """The number of pods that its workload wants."""
     waits_from: int = 0
     """The first of the later replicas that finds no node if all are placed in turn; 0 if none is known."""
+    waits_because: str = ""
+    """The message of that replica."""
 
     @property
     def is_negative(self) -> bool:

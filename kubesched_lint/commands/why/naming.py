@@ -61,14 +61,16 @@ def find(name: str, manifests: Inventory, live: Inventory | None) -> NamedObject
 
 
 def _hint(name: str, known: Sequence[NamedObject]) -> str:
-    """Return at most three guesses, or else a list of what there is."""
+    """Return at most three guesses, or else a list of what there is, or what to do where there is nothing."""
     called: dict[str, list[NamedObject]] = {}
     for subject in known:
         called.setdefault(subject.name, []).append(subject)
     guesses = [subject for right in meant(name.rpartition("/")[2].lower(), called) for subject in called[right]]
     if guesses:
         return f"; did you mean {_listed(guesses, ' or ')}?"
-    return f"; there is {_listed(known, ', ')}" if known else ""
+    if not known:
+        return "; neither the cluster nor a manifest that was read has any workload: name the path of manifests"
+    return f"; there is {_listed(known, ', ')}"
 
 
 def _workloads(inventory: Inventory) -> Iterator[NamedObject]:

@@ -62,7 +62,7 @@ class Admission:
         self._mutated = mutated
         self.objects = objects
         self.known = known
-        self.schedulers = Schedulers(objects)
+        self.schedulers = Schedulers(objects, kubernetes_version)
         self.knows_limits = "LimitRange" in known
         self.is_snapshot = is_snapshot
         self.assumes_no_limits = not self.knows_limits and not is_snapshot

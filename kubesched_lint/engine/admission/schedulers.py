@@ -1,20 +1,22 @@
 """The profile of each pod's scheduler, and what the profile adds to the pod.
 
 A pod without spread constraints gets the configured list, as if its manifest had it: rules, bounds and trials follow
-it. Only rules about the text of a constraint look at the written pod.
+it. Only rules about the text of a constraint look at the written pod. Where a version takes another value for a field
+that nobody wrote (``Quirk.unwritten``), the pod gets that value, too.
 
 Mirrors buildDefaultConstraints of ``pkg/scheduler/framework/plugins/podtopologyspread/common.go`` (v1.36).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base.places import Path, Source
+from kubesched_lint.engine.base.quirks import unwritten
 from kubesched_lint.engine.model.labels import Labels, Requirement, Selector
 from kubesched_lint.engine.model.pod import Pod, SchedulerProfile, SpreadConstraint, profile_of
 from kubesched_lint.engine.model.workload import SCALED, Workload
@@ -28,10 +30,12 @@ CONSTRAINTS, AFFINITY = "(defaultConstraints)", "(addedAffinity)"
 
 
 class Schedulers:
-    """The configured profiles of kube-scheduler among ``objects``."""
+    """The configured profiles of kube-scheduler among ``objects``, and what its version takes for unwritten fields."""
 
-    def __init__(self, objects: Inventory) -> None:
+    def __init__(self, objects: Inventory, kubernetes_version: str) -> None:
         self._objects = objects
+        self._version = kubernetes_version
+        self._unwritten = unwritten(kubernetes_version)
         self._profiles = {profile.name: profile for profile in objects.schedulers}
         self._again: dict[tuple[Pod, Workload | None], Pod] = {}
 
@@ -41,14 +45,16 @@ class Schedulers:
         ``owner`` is its workload; None for a pod without a controller.
         """
         if not self._profiles:
+            if self._unwritten and pod.spread:
+                return replace(pod, spread=completed(pod.spread, self._version))
             return pod
         profile = self._profiles.get(pod.scheduler_name) or SchedulerProfile(pod.scheduler_name, is_known=False)
         spread = pod.spread or tuple(self._default_spread(pod, profile, owner))
-        return replace(pod, profile=profile, spread=spread)
+        return replace(pod, profile=profile, spread=completed(spread, self._version))
 
     def for_next_copy(self, pod: Pod, owner: Workload | None) -> Pod:
         """Return a pod of the snapshot as the scheduler sees its next copy; equal calls return the same object."""
-        if not self._profiles:
+        if not self._profiles and not self._unwritten:
             return pod
         if (pod, owner) not in self._again:
             self._again[pod, owner] = self.for_new_pod(pod, owner)
@@ -78,6 +84,14 @@ class Schedulers:
     @cached_property
     def _owners(self) -> dict[Pod | Source | None, Workload]:
         return {workload.source or workload.pod: workload for workload in self._objects.workloads}
+
+
+def completed(spread: Sequence[SpreadConstraint], kubernetes_version: str) -> tuple[SpreadConstraint, ...]:
+    """Return constraints with what the scheduler of a version takes for fields that nobody wrote."""
+    given = unwritten(kubernetes_version)
+    if not given:
+        return tuple(spread)
+    return tuple(replace(c, **{f: value for f, value in given.items() if not getattr(c, f)}) for c in spread)
 
 
 # --- What a profile adds ---------------------------------------------------------------------------------------------

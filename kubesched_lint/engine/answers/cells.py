@@ -98,6 +98,23 @@ class Cell(Struct, frozen=True):
         return self.verdict in (FINE, LIKELY)
 
     @property
+    def ends_badly(self) -> bool:
+        """Whether a bound or a search of all states excludes that all pods run, or every followed order gets stuck.
+
+        Of other ``BAD`` cells, a few traces alone say that pods are missing: another order may end well.
+        """
+        if self.verdict != BAD or self.proven:
+            return self.verdict == BAD
+        shown = self.unreachable if self.text.endswith(UNREACHABLE) else self.deleted
+        ends = filter(None, (self, shown))  # after a loss, the cell has the bounds of both ends
+        return not all(end.allows_all for end in ends)
+
+    @property
+    def allows_all(self) -> bool:
+        """Whether no bound excludes that all pods run."""
+        return not self.stuck and self.ready is None and self.bound.most >= self.wanted
+
+    @property
     def is_harmless(self) -> bool:
         """Whether it ends well, or the event does not concern the workload."""
         return self.ends_well or self.verdict == NONE

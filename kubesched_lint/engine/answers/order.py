@@ -1,9 +1,9 @@
 """The order of two verdicts about one event: which of them is established to be worse.
 
-Best to worst: fine (or likely so, or the event does not concern the workload, or there is none), by scores, depends,
-bad, refused. An unknown verdict compares with nothing, except that what is refused now is worse: what is not
-established became neither worse nor better. Equal verdicts differ by the pods that stay without a node: more of them is
-worse only if the two ranges do not overlap.
+Best to worst: fine (or likely so, or the event does not concern the workload, or there is none), by scores, depends
+(or bad in all orders that were followed, while no bound says so), bad, refused. An unknown verdict compares with
+nothing, except that what is refused now is worse: what is not established became neither worse nor better. Equal
+verdicts differ by the pods that stay without a node: more of them is worse only if the two ranges do not overlap.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ def _is_refused(cell: Cell | None) -> bool:
 
 
 def _rank(cell: Cell | None) -> int:
-    return 0 if cell is None else _RANKS.get(cell.verdict, 0)
+    if cell is None:
+        return 0
+    return _RANKS.get(DEPENDS if cell.verdict == BAD and not cell.ends_badly else cell.verdict, 0)
 
 
 def _missing(cell: Cell | None) -> tuple[int, int]:

@@ -18,6 +18,8 @@ class Quirk(Struct, frozen=True):
     until: tuple[int, ...] | None
     issue: str
     text: str
+    unwritten: tuple[tuple[str, str], ...] = ()
+    """Fields of ``SpreadConstraint``, each with what the scheduler takes for it if nobody wrote it."""
 
 
 NEGATIVE_NAMESPACE_SELECTOR = Quirk(
@@ -198,6 +200,11 @@ QUIRKS = (
     PREEMPTION_SAYS_WHAT_IT_FOUND,
     ONE_GATE_FOR_GANGS,
 )
+
+
+def unwritten(version: str) -> dict[str, str]:
+    """Return what differs, in a version, in the meaning of a spread constraint's fields that nobody wrote."""
+    return dict(pair for quirk in QUIRKS if has(version, quirk) for pair in quirk.unwritten)
 
 
 def has(version: str, *quirks: Quirk) -> bool:

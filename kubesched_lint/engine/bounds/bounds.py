@@ -86,6 +86,7 @@ def _most(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Bound:
 
 
 def _ceilings(member: SimulatedMember, wanted: int, meanwhile: Meanwhile) -> Iterator[Bound]:
+    """Yield upper bounds, one for each reason. Reasons that work together are counted apart, which only raises them."""
     simulated = member.set
     pod, cluster, index = with_enforced_constraints(member.pod), simulated.cluster, simulated.index
     granted = quotas.cap(member)
@@ -204,7 +205,7 @@ def _spread_ceiling(
     pod, selector = member.pod, constraint.selector
     if not constraint.is_hard or selector is None or selector.is_empty or not selector.matches(pod.labels):
         return None
-    counted = _counted(member, constraint)
+    counted = counted_of_others(member, constraint)
     if counted is None or (not meanwhile.others_stay and (counted.there or counted.coming)):
         return None
     bound = spread_bound(member, constraint, room, most, meanwhile.lost, counted)
@@ -240,7 +241,7 @@ def spread_bound(
     return known[key]
 
 
-def _counted(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCounted | None:
+def counted_of_others(member: SimulatedMember, constraint: SpreadConstraint) -> OthersCounted | None:
     """Return the pods outside the set that a constraint counts; None if it counts other workloads of the set."""
     simulated = member.set
     selector, namespace = constraint.selector, member.pod.namespace
@@ -285,6 +286,7 @@ def most_beside(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
     if not (changing or meanwhile.hosts_move or hosts.run) and index.one_node_each(key):
         room = _room_beside(simulated, pod, [simulated.pods[i] for i in hosts.members], room)
     domains = (nodes & usable for nodes in index.domains(key).values())
+    # The pods that it follows may be anywhere: the largest domains count, which only raises the bound.
     sizes = sorted(room.within_apart(terms, index, nodes, most) for nodes in domains)
     found = hosts.most(simulated, meanwhile)
     if changing or found >= len(sizes):

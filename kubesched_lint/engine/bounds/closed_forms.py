@@ -17,7 +17,7 @@ from kubesched_lint.engine.bounds.bounds import number_of_domains, spread_bound
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.start.groups import acquaintances
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity, room_of
+from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_neighbours, room_of
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
@@ -38,7 +38,7 @@ def placed(member: SimulatedMember, wanted: int) -> Bound | None:
     hard = [c for c in pod.spread if c.is_hard]
     if len(hard) + len(pod.required_anti_affinity) > 1:
         return None
-    open_ = open_but_for_affinity(member)
+    open_ = open_but_for_neighbours(member)
     room = room_of(simulated, pod, open_, wanted)
     if pod.required_anti_affinity:
         terms = kept_apart(member)

@@ -12,6 +12,7 @@ from kubesched_lint.engine.bounds.devices import with_devices
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.bounds.least import returns
 from kubesched_lint.engine.bounds.parts import sharpened
+from kubesched_lint.engine.bounds.stranded import lessened
 from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
@@ -36,6 +37,7 @@ class Counting:
         if bounds is None and event in UNREACHABLE_OF:
             deleted = self.bounds(UNREACHABLE_OF[event], members, number)
             bounds = self._known[event, number] = if_unreachable(self.simulated.member(number), event, deleted)
+            lessened(self.simulated.member(number), event, bounds)
         if bounds is None:
             bounds = count(self.simulated.member(number), event)
             doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""

@@ -7,10 +7,11 @@ waits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial, reduce
 from itertools import product
 from math import prod
+from operator import or_
 from typing import NamedTuple
 
 from kubesched_lint.engine.answers.event_bounds import NO_NODE, NOTHING_ELSE, OTHERS_STAY, Bound, Meanwhile
@@ -34,13 +35,19 @@ from kubesched_lint.engine.events.start import others
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
 from kubesched_lint.engine.events.start.revisions import reaches_old, repels_old_alone
-from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_affinity
+from kubesched_lint.engine.events.start.rooms import kept_apart, open_but_for_neighbours
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.transitions.hints import is_blind
+from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.node import domain_word
 from kubesched_lint.engine.model.pod import PodAffinityTerm, SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import diagnose, with_enforced_constraints
-from kubesched_lint.engine.scheduler.topology import counted_domains, hard_keyed_nodes, is_short_of_domains
+from kubesched_lint.engine.scheduler.topology import (
+    counted_domains,
+    counted_pods,
+    hard_keyed_nodes,
+    is_short_of_domains,
+)
 
 
 class _Ask(NamedTuple):
@@ -90,7 +97,7 @@ def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NO
     if meanwhile.mixed and any(repels_old_alone(member, term) for term in pod.required_anti_affinity):
         return Bound(0, "its pods repel those of another revision")
     keyed = hard_keyed_nodes(pod, index)
-    open_ = open_but_for_affinity(member) & keyed & ~meanwhile.lost
+    open_ = open_but_for_neighbours(member) & keyed & ~meanwhile.lost
     if not open_:
         return Bound(0, NO_NODE)
     open_ &= tie.open_
@@ -211,24 +218,69 @@ def _least_spread(ask: _Ask, constraint: SpreadConstraint) -> Bound:
     """
     simulated, number, wanted, key = ask.simulated, ask.number, ask.wanted, constraint.topology_key
     counting = counted_domains(simulated.pods[number], constraint, simulated.index, ask.meanwhile.lost)
-    sizes = {value: (nodes & ask.open_).bit_count() for value, nodes in counting.items()}
-    if not sizes:
+    if not counting:
         return Bound(0, "no node counts for the spread")
     alone = not _counts_others(simulated.member(number), constraint)
-    short = is_short_of_domains(constraint, len(sizes))
+    short = is_short_of_domains(constraint, len(counting))
     if short and not alone:
         return Bound(0, f"fewer {domain_word(key, 2)} than minDomains, and pods of others count")
-    own = wanted - 1
-    if alone and (not ask.meanwhile.mixed or reaches_old(simulated.member(number), constraint.selector)):
-        own = min(own, max(own // len(sizes), constraint.max_skew - 1 if short else 0))
-    domains = simulated.index.domains(key)
-    for value, size in sizes.items():
-        if size <= ask.closed(own, domains[value] & ask.open_, ask.fewer) + ask.fewer:
+    domains, fewest = simulated.index.domains(key), _own_in_fewest(ask, constraint, counting, short=short)
+    for value, own in fewest.items():
+        home = domains[value] & ask.open_
+        if home.bit_count() <= ask.closed(own, home, ask.fewer) + ask.fewer:
             return Bound(0, f"{domain_word(key)} {value} may fill up, and maxSkew then holds back the others")
     if short:
-        most = len(sizes) * constraint.max_skew
+        most = len(counting) * constraint.max_skew
         return Bound(min(wanted, most), f"fewer {domain_word(key, 2)} than minDomains: {constraint.max_skew} in each")
-    return Bound(wanted, f"no {domain_word(key)} can fill up")
+    which = "" if len(fewest) == len(counting) else " that may have the fewest pods"
+    return Bound(wanted, f"no {domain_word(key)}{which} can fill up")
+
+
+def _own_in_fewest(
+    ask: _Ask, constraint: SpreadConstraint, counting: Mapping[str, NodeSet], *, short: bool
+) -> dict[str, int]:
+    """Return each domain that may be the least full one while a pod waits → the most pods of the workload there then.
+
+    The pods that a spread counts are no more than all, so a domain in which many of them stay is never that one.
+    """
+    simulated, member = ask.simulated, ask.simulated.member(ask.number)
+    selector, own, whole = constraint.selector, ask.wanted - 1, len(counting)
+    assert selector is not None, "it counts some pods"
+    if (ask.meanwhile.mixed and not reaches_old(member, selector)) or not selector.matches(member.pod.labels):
+        return dict.fromkeys(counting, own)
+    if short:
+        return dict.fromkeys(counting, min(own, max(own // whole, constraint.max_skew - 1)))
+    groups = [] if selector.is_empty else list(others.selected_by(simulated, selector, member.pod.namespace))
+    if len(groups) < _of_any_revision(member, constraint):
+        return dict.fromkeys(counting, own)  # it may count pods that run, and whose hash nobody knows here
+    total = own + sum(len(group.bound) + group.elsewhere for group in groups)
+    total += sum(rival.count for rival in counted(member, constraint))
+    moves = ask.meanwhile.lost or ask.fewer or simulated.to_be_deleted
+    held = [group for group in groups if group.pod not in guests_of(simulated).weaker_kinds] if not moves else ()
+    among = reduce(or_, counting.values())
+    stay = counted_pods(held, constraint.topology_key, among, simulated.index)
+    level = _water_level([stay.get(value, 0) for value in counting], total)
+    return {value: min(own, level - stay.get(value, 0)) for value in counting if stay.get(value, 0) <= level}
+
+
+def _of_any_revision(member: SimulatedMember, constraint: SpreadConstraint) -> int:
+    """Return how many groups of pods of others a spread would count if matchLabelKeys left no revision out."""
+    selector, keys = constraint.selector, constraint.match_label_keys
+    if selector is None or not keys:
+        return 0
+    loose = Selector(tuple(r for r in selector.requirements if r.key not in keys))
+    return 0 if loose.is_empty else sum(1 for _ in others.selected_by(member.set, loose, member.pod.namespace))
+
+
+def _water_level(held: Sequence[int], total: int) -> int:
+    """Return the most that the least of some numbers can be: each at least what it is in ``held``, ``total`` in all."""
+    lowest_first, above = sorted(held), sum(held)
+    for several, here in enumerate(lowest_first, 1):
+        above -= here
+        level = (total - above) // several
+        if several == len(held) or level < lowest_first[several]:
+            return level
+    return 0
 
 
 def _least_in_each_domain(ask: _Ask) -> Bound:
@@ -237,7 +289,7 @@ def _least_in_each_domain(ask: _Ask) -> Bound:
     every = [counted_domains(pod, constraint, index, ask.meanwhile.lost) for constraint in ask.wide_spreads]
     short = any(map(is_short_of_domains, ask.wide_spreads, map(len, every)))
     if short or prod(map(len, every)) > MOST_TRIED:
-        return Bound(0, "several spreads work together")
+        return Bound(0, "several spreads work together")  # nothing was tried, and no fewer than 0 pods run
     for met in product(*every):
         nodes = ask.open_
         for constraint, value in zip(ask.wide_spreads, met, strict=True):
@@ -394,7 +446,7 @@ def least_daemons(member: SimulatedMember, wanted: int) -> Bound:
     """
     pod, index = member.pod, member.set.index
     surges = bool(daemon_bounds(member.workload.strategy, 1)[0])
-    blocking = [c for c in pod.spread if c.is_hard and (c.node_affinity_policy == "Ignore" or (c.min_domains or 1) > 1)]
+    blocking = [c for c in pod.spread if c.is_hard and (not c.honors_affinity or (c.min_domains or 1) > 1)]
     apart = kept_apart(member)
     if pod.required_affinity or blocking or any(surges or not index.one_node_each(t.topology_key) for t in apart):
         return Bound(0, "its pods look at where others are")

@@ -285,6 +285,13 @@ def _after_deploy(simulated: SimulatedSet) -> _Moves:
     )
 
 
+def stands_before_losses(member: SimulatedMember) -> bool:
+    """Whether all pods of a workload run where they will be when nodes are lost: nothing moves them until then."""
+    simulated = member.set
+    plain = simulated.rivals is None and not simulated.kept_on and not simulated.to_be_deleted
+    return plain and member.number in quiet(simulated) and not _after_deploy(simulated).has(member.number)
+
+
 def _counts_anywhere(member: SimulatedMember) -> bool:
     """Whether it is enough to count its pods anywhere, although it is not known where they are at the time of a loss.
 

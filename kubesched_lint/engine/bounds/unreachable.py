@@ -17,7 +17,7 @@ move, from and to the same nodes. Its upper bounds hold anyhow.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kubesched_lint.engine.answers.event_bounds import FRESH, Bound, EventBounds
 from kubesched_lint.engine.base import work
@@ -65,7 +65,7 @@ def _reasons(member: SimulatedMember, event: str) -> Iterator[str]:
     workload, pod = member.workload, with_enforced_constraints(member.pod)
     if workload.kind in ("Pod", "DaemonSet"):
         return  # the first is lost anyhow, the second has its pods on the other nodes already
-    if any(map(_stays, member.kinds)):
+    if any(map(stays_there, member.kinds)):
         yield _TOLERATED
     if workload.kind == "StatefulSet":
         yield STATEFUL
@@ -78,11 +78,11 @@ def _reasons(member: SimulatedMember, event: str) -> Iterator[str]:
     keys = dict.fromkeys(_repelling_keys(member))
     if any(_is_partly_lost(simulated, event, key) for key in keys):
         yield _CLOSED
-    if any(_leaves_empty(simulated, event, pod, constraint) for constraint in pod.spread):
+    if any(leaves_empty(member, constraint, losses(simulated, event)) for constraint in pod.spread):
         yield _EMPTY
 
 
-def _stays(pod: Pod) -> bool:
+def stays_there(pod: Pod) -> bool:
     """Whether a pod may stay on an unreachable node, or be bound to it."""
     is_let_in = any(tolerates_any(pod.tolerations, taint) for taint in UNREACHABLE if taint.effect == FILTERING[0])
     return is_let_in or not any(leaves(pod.tolerations, taint) for taint in UNREACHABLE)
@@ -115,12 +115,12 @@ def _is_partly_lost(simulated: SimulatedSet, event: str, key: str) -> bool:
     return any(lost & nodes not in (0, nodes) for nodes in every for lost in losses(simulated, event))
 
 
-def _leaves_empty(simulated: SimulatedSet, event: str, pod: Pod, constraint: SpreadConstraint) -> bool:
-    """Whether the loss may take all nodes of a domain that still counts."""
-    if not constraint.is_hard or constraint.node_taints_policy != "Ignore":
+def leaves_empty(member: SimulatedMember, constraint: SpreadConstraint, taken: Iterable[NodeSet]) -> bool:
+    """Whether one of the losses takes all nodes of a domain that still counts for a spread."""
+    if not constraint.is_hard or constraint.honors_taints:
         return False
-    every = counted_domains(pod, constraint, simulated.index).values()
-    return any(not nodes & ~lost for nodes in every for lost in losses(simulated, event))
+    every = counted_domains(with_enforced_constraints(member.pod), constraint, member.set.index).values()
+    return any(not nodes & ~lost for nodes in every for lost in taken)
 
 
 def losses(simulated: SimulatedSet, event: str) -> list[NodeSet]:
@@ -241,7 +241,7 @@ def _most(member: SimulatedMember, event: str, deleted: EventBounds) -> Bound:
     moves = moves or _TOLERATED in _reasons(member, event)
     best = deleted.most
     for constraint in pod.spread if not moves else ():
-        if not _leaves_empty(simulated, event, pod, constraint) or not _counts_only_own(member, constraint):
+        if not leaves_empty(member, constraint, losses(simulated, event)) or not _counts_only_own(member, constraint):
             continue
         domains = counted_domains(pod, constraint, simulated.index)
         whole = frozenset(domains.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -73,6 +73,18 @@ class Devices(PartlyCompared, frozen=True, dict=True):
             {(c.namespace, c.name): c for c in objects.device_claims},
             has(version, EXTENDED_RESOURCES_OF_DEVICES),
         )
+
+    def on_node(self, name: str) -> Hashable:
+        """Return what a node announces, its devices and what they consume together, and what pods hold of them.
+
+        Equal for two nodes if nothing but names of pools and nodes tells their devices apart.
+        """
+        own = [each for each in self.slices if each.access.node_name == name]
+        ranks = {pool: i for i, pool in enumerate(sorted({each.pool for each in own}))}
+        held = (each.id for claim in self.claims.values() if claim.allocation for each in claim.allocation.devices)
+        taken = sorted((driver, ranks[pool], device) for driver, pool, device in held if pool in ranks)
+        told = ((s.driver, ranks[s.pool], repr((s.slice_count, s.counter_sets, s.devices))) for s in own)
+        return tuple(sorted(told)), tuple(taken)
 
     def announced_on(self, nodes: Iterable[Node]) -> Devices:
         """Return the devices with those that a sketch or a pool states for nodes without a slice; itself if none do."""

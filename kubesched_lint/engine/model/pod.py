@@ -102,14 +102,25 @@ class SpreadConstraint(PartlyCompared, frozen=True):
     when_unsatisfiable: str
     selector: Selector | None = None
     min_domains: int | None = None
-    node_affinity_policy: str = "Honor"
-    node_taints_policy: str = "Ignore"
+    node_affinity_policy: str = ""
+    """Empty: nobody wrote it."""
+    node_taints_policy: str = ""
     match_label_keys: tuple[str, ...] = ()
     path: Path = ()
 
     @property
     def is_hard(self) -> bool:
         return self.when_unsatisfiable == "DoNotSchedule"
+
+    @property
+    def honors_affinity(self) -> bool:
+        """Whether it counts only nodes that the pod's node affinity selects; it does if nobody wrote a policy."""
+        return self.node_affinity_policy != "Ignore"
+
+    @property
+    def honors_taints(self) -> bool:
+        """Whether it counts only nodes whose taints the pod tolerates; it does not if nobody wrote a policy."""
+        return self.node_taints_policy == "Honor"
 
 
 class HostPort(PartlyCompared, frozen=True):

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from kubesched_lint.engine.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.bounds.competition.harder import harder
+from kubesched_lint.engine.bounds.counting import Counting
+from kubesched_lint.engine.events.start.groups import group_in
 from kubesched_lint.engine.events.start.shapes import shape_in_set
-from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
 
@@ -25,6 +27,8 @@ class Aim(NamedTuple):
     """Among the nodes that fit, the scheduler picks the one that keeps pods of the workload waiting the most."""
     draw: int = 0
     """Of the courses against a workload, the first tries the largest pods first, the second the smallest."""
+    later: bool = False
+    """Only from the event on, after a deployment without an aim."""
 
 
 DRAWS_AGAINST = 2
@@ -42,8 +46,9 @@ class AimedCourses:
     others.
     """
 
-    def __init__(self, simulated: SimulatedSet, courses: Callable[[str, int, Aim], list[FinalState]]) -> None:
-        self._simulated = simulated
+    def __init__(self, counting: Counting, courses: Callable[[str, int, Aim], list[FinalState]]) -> None:
+        self._counting = counting
+        self._simulated = counting.simulated
         self._courses = courses
         self._in_vain: dict[Hashable, int] = {}
         """(event, shape, verdict without an aim) → number of ends of an aimed course, which say the same."""
@@ -61,7 +66,7 @@ class AimedCourses:
             return ends, self._in_vain[key]
         if verdict != BAD and event in _SHARED and self._is_aimed_well(event, number):
             return ends, 0
-        aimed = self._courses(event, number, Aim(number, first=verdict == BAD))
+        aimed = self._followed(event, number, first=verdict == BAD)
         if key is not None and verdict_of(event, [*ends, *aimed])[0] != DEPENDS:
             self._in_vain[key] = len(aimed)
         return [*ends, *aimed], 0
@@ -73,6 +78,15 @@ class AimedCourses:
             return False
         key = event, hardest
         if key not in self._aimed:
-            ends = self._courses(event, hardest, Aim(hardest, first=False))
+            ends = self._followed(event, hardest, first=False)
             self._aimed[key] = bool(ends) and verdict_of(event, ends)[0] == FINE
         return self._aimed[key]
+
+    def _followed(self, event: str, number: int, *, first: bool) -> list[FinalState]:
+        later = event != "deploy" and self._is_surely_deployed(number)
+        return self._courses(event, number, Aim(number, first=first, later=later))
+
+    def _is_surely_deployed(self, number: int) -> bool:
+        """Whether no order of a deployment keeps pods of a workload waiting: then no course aims at it before."""
+        group = group_in(self._simulated.member(number), "deploy")
+        return self._counting.bounds("deploy", group, number).is_fine

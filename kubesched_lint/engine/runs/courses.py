@@ -22,7 +22,7 @@ from kubesched_lint.engine.events.limits import (
 from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import acquaintances, template_variants
-from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling
+from kubesched_lint.engine.events.start.lost_nodes import nodes_of, nodes_to_lose, telling, waits
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import as_granted, most_pods, shares
 from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
@@ -44,6 +44,11 @@ class Effort(NamedTuple):
     seed: int = 1
     narrates: bool = True
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
+
+
+_AIMED = 3 / 2
+"""Steps of all cells that are left when the first is followed, per step of courses with an aim: every cell is told
+before an aim tells more of some."""
 
 
 class _Start(NamedTuple):
@@ -104,7 +109,8 @@ class Courses:
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Aim] = set()
         """Aims whose courses take too much work."""
-        self._left: dict[bool, float] = {False: MOST_STEPS // 2, True: MOST_STEPS // 2}
+        left = min(work.share(0, _AIMED), MOST_STEPS // 2)
+        self._left: dict[bool, float] = {False: left, True: MOST_STEPS // 2}
         """Steps left for aimed courses (False) and for courses against a workload (True)."""
 
     def ends(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
@@ -120,6 +126,8 @@ class Courses:
             return []
         if aim and (aim in self._given_up or self._is_too_large(number) or self._ends_well(event, number, aim)):
             return []
+        if aim and aim.later and not self._may_tell(event, number):
+            return []
         if is_known or (event in LOSSES and self._ends_well(event, number, aim)):
             return self._followed(aim, lambda: self._telling(event, number, aim).first_ends(event, number))
 
@@ -128,6 +136,12 @@ class Courses:
             return event in LOSSES and verdict_of(event, ends)[0] in (DEPENDS, sought)
 
         return self._followed(aim, lambda: self._telling(event, number, aim).ends_until(event, number, is_enough))
+
+    def _may_tell(self, event: str, number: int) -> bool:
+        """Whether an aim from the event on may change its end: others wait beside the pods that the event makes."""
+        if event in LOSSES or self.simulated.supposes(event) is not None:
+            return True
+        return any(waits(timeline) for timeline in self.event_outcomes(number).deployed)
 
     def always_ends_well(self, event: str, number: int) -> bool:
         """Whether ``ends`` has one end without an aim, and counting proves it good: nobody need follow it to know.
@@ -156,7 +170,7 @@ class Courses:
     def _followed(self, aim: Aim | None, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
         if aim is None:
             return ends()
-        allowed = work.within(min(self._left[aim.against] / 8, work.share(0, 2)))
+        allowed = work.within(min(self._left[aim.against] / 2, work.share(0, 2)))
         try:
             with allowed:
                 return ends()
@@ -266,6 +280,8 @@ class Courses:
 
     def _run(self, kept: _Kept, members: tuple[int, ...], aim: Aim | None) -> EventOutcomes:
         start = self._start(members, aim)
+        if aim is not None and aim.later and members == self.members(aim.number, None):
+            kept.deployed[start] = self._aimed_later(start, self.event_outcomes(aim.number))
         if start not in kept.deployed:
             alike = self._victim_key(start.against) if start.against >= 0 and len(members) > 1 else None
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
@@ -292,6 +308,13 @@ class Courses:
             aim.number if aim and aim.against else -1,
             cases,
         )
+
+    def _aimed_later(self, start: _Start, deployed: EventOutcomes) -> EventOutcomes:
+        """Return a deployment without an aim, after which the pods of a workload are tried first or last."""
+        timeline = deployed.deployed[0].fork()
+        timeline.states, timeline.runs = timeline.states[:1], 1
+        timeline.precedence = {self.simulated.workloads[i].ref: rank for i, rank in start.precedence}
+        return EventOutcomes(self.simulated, start.members, [timeline], ())
 
     def _after_crowd(self, start: _Start, alike: Hashable) -> EventOutcomes:
         """Return the deployment of a workload against which the scheduler picks nodes, after that of all others.

@@ -13,9 +13,7 @@ from kubesched_lint.engine.model.labels import Labels, Requirement, Selector
 from kubesched_lint.engine.model.node import Taint, domain_word
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm, SpreadConstraint, profile_of
 from kubesched_lint.engine.model.quantity import show
-from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL
-from kubesched_lint.engine.scheduler.devices.attempt import NOT_HERE, attempt
-from kubesched_lint.engine.scheduler.devices.leftovers import leftovers
+from kubesched_lint.engine.scheduler.devices.leftovers import lacking_devices
 from kubesched_lint.engine.scheduler.plugins import dynamic_resources, volume_binding, volume_zone
 from kubesched_lint.engine.scheduler.plugins import inter_pod_affinity as pods
 from kubesched_lint.engine.scheduler.plugins import pod_topology_spread as spreading
@@ -129,20 +127,7 @@ class Details:
     def _devices(self, reason: str, position: int) -> str:
         """Return which requests find too few devices."""
         state = self._state
-        if state.devices is None:
-            return ""
-        if reason == NOT_HERE:
-            away = attempt(self._pod, state.devices, state.index).on(position).unavailable
-            return f"the devices of claim {', '.join(claim.name for claim in away)} are elsewhere"
-        if reason != NOT_ALL:
-            return ""
-        found = list(leftovers(self._pod, state.devices, state.index, position))
-        met = {each.parent for each in found if each.suffices}
-        lacking = [each for each in found if each.parent not in met]
-        return (
-            "; ".join(map(str, lacking))
-            or "each request alone finds devices, but all together, their constraints or counters leave too few"
-        )
+        return "" if state.devices is None else lacking_devices(self._pod, state.devices, state.index, position, reason)
 
     # --- PodTopologySpread ------------------------------------------------------------------------------------------
 

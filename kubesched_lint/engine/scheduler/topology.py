@@ -42,9 +42,9 @@ def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> 
     Free room does not matter: a node that the pod tolerates counts even if it is too small or cordoned.
     """
     nodes = index.all
-    if constraint.node_affinity_policy == "Honor":
+    if constraint.honors_affinity:
         nodes &= index.matching(pod.node_selector, pod.required_node_terms)
-    if constraint.node_taints_policy == "Honor":
+    if constraint.honors_taints:
         nodes &= ~repelled(index, pod.tolerations)
     return nodes
 

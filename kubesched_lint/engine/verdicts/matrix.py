@@ -75,7 +75,7 @@ class Matrix:
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.simulated, narrates=self.effort.narrates)
-        self._aimed = AimedCourses(self.simulated, self.courses)
+        self._aimed = AimedCourses(self.counting, self.courses)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 

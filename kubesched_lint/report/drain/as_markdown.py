@@ -51,6 +51,8 @@ def _obstacle(number: int, alike: Sequence[Obstacle]) -> Iterator[str]:
     yield from (f"   - at {code(place(one.at))}" for one in alike if one.at is not None)
     if obstacle.message:
         yield f"   - {plain(obstacle.message)}"
+    if obstacle.help:
+        yield f"   - help: {plain(obstacle.help)}"
 
 
 def _list(title: str, lines: Sequence[str]) -> Iterator[str]:

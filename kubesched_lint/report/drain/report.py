@@ -28,8 +28,7 @@ from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import width, wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.simulation.cell_reasons import without_preemption
-from kubesched_lint.report.words import distinct_names
+from kubesched_lint.report.words import distinct_names, without_preemption
 
 _EVIDENCE = {
     PROVEN: "every order of events ends well",
@@ -209,6 +208,8 @@ def _obstacle(
         rows.append(("at", place(obstacle.at)))
     if obstacle.message and (verbose or obstacle.kind != BUDGET):  # kubectl says the same of each budget
         rows.append(("message", obstacle.message if verbose else without_preemption(obstacle.message)))
+    if obstacle.help:
+        rows.append(("help", obstacle.help))
     for title, text in rows:
         yield from wrapped(f"  {title:<7}  {text}", room, 11)
 

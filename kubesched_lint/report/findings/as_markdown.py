@@ -18,7 +18,7 @@ from kubesched_lint.findings import Finding, Fix, InputError, Report, Severity
 from kubesched_lint.printing import visible
 from kubesched_lint.report.causes import FindingGroup, by_owner, causes, errors_first, in_environments
 from kubesched_lint.report.findings.context import RenderContext
-from kubesched_lint.report.findings.footer import footer, objects_with_errors, open_findings
+from kubesched_lint.report.findings.footer import footer, objects_with_errors, open_findings, standing_premises
 from kubesched_lint.report.limits import LONGEST_MATRIX, MOST_LINES, MOST_ROWS
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, Block, code, html, longest_run, plain, size, within
 from kubesched_lint.report.simulation.matrix_text import alike_rows, title_of
@@ -85,6 +85,7 @@ def _head(report: Report) -> Iterator[str]:
 
 def _tail(report: Report) -> Iterator[str]:
     lines = [(label, text) for label, text in footer(report) if label in _NOTED]
+    lines += standing_premises(report)
     if not lines:
         return
     yield "\n<details><summary>What was not checked, and notes</summary>\n\n"
@@ -134,7 +135,7 @@ def _finding(cause: FindingGroup, where: str, context: RenderContext) -> Iterato
 
 
 def _remarks(finding: Finding) -> Iterator[str]:
-    for line in explanation(finding):
+    for line in explanation(finding, in_short=True):
         label, _, text = brief(line).partition(": ")
         is_event = label[:1].isdigit() or not text
         yield f"- {plain(brief(line))}\n" if is_event else f"- **{label}:** {plain(text)}\n"

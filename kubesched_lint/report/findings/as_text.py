@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from kubesched_lint.engine.base.places import Location, Span
-from kubesched_lint.engine.base.text import brief, first_few, many
+from kubesched_lint.engine.base.text import brief, first_few
 from kubesched_lint.findings import Evidence, Finding, InputError, Report, Severity
 from kubesched_lint.printing import visible_lines
 from kubesched_lint.report.causes import (
@@ -19,12 +19,12 @@ from kubesched_lint.report.causes import (
 )
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.findings.context import RenderContext
-from kubesched_lint.report.findings.footer import counts, footer, open_findings, statistics
+from kubesched_lint.report.findings.footer import counts, footer, open_findings, standing_premises, statistics
 from kubesched_lint.report.findings.frame import Canvas, Underline, frame, place
 from kubesched_lint.report.findings.short_footer import short_footer
 from kubesched_lint.report.limits import MOST_LINES, MOST_ROWS
 from kubesched_lint.report.palette import Palette
-from kubesched_lint.report.premises import own_premises, standing, without_more_nodes
+from kubesched_lint.report.premises import own_premises, without_more_nodes
 from kubesched_lint.report.words import PREVIEW, evidence_word
 
 _ALL = 1_000_000
@@ -52,7 +52,7 @@ def _pieces(report: Report, context: RenderContext) -> Iterator[str]:
     if context.statistics and report.findings:
         yield _block(_statistics(report, paint))
     if context.verbose and not context.quiet:
-        yield from footer_lines([*_premises(report), *footer(report, _ALL)], report, context, paint)
+        yield from footer_lines([*standing_premises(report), *footer(report, _ALL)], report, context, paint)
         return
     for number, line in enumerate(short_footer(report, context.width)):
         if context.quiet and (number or line == "no findings"):
@@ -187,12 +187,6 @@ def _statistics(report: Report, paint: Palette) -> Iterator[str]:
         numbers = "".join(f"  {cell:>{wide}}" for cell, wide in zip(cells, others, strict=True))
         line = f"{rule:{first}}{numbers}".rstrip()
         yield paint.bold(line) if not number else line
-
-
-def _premises(report: Report) -> Iterator[tuple[str, str]]:
-    found = list(open_findings(report))
-    for premise, count in standing(found).items():
-        yield "assumes", f"{premise} ({count:,} of {many(len(found), 'finding')})"
 
 
 def footer_lines(

@@ -20,6 +20,7 @@ from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.cells import wrapped
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.palette import Palette
+from kubesched_lint.report.words import without_preemption
 
 _INDENT = "  "
 _UNBOUNDED = 10_000
@@ -35,7 +36,8 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     of_pools = [note for note in found.notes if note.startswith(WITH_POOLS)]
     more = (f"  {line}" for note in of_pools for line in wrapped(note, max(width - 2, 0), 2))
     blocks.append("\n".join([_outcome(found, palette, width), *more]))
-    blocks += _of_refused([node for node in found.nodes if not node.fits], palette, width, each=each)
+    whose = f"for replica {found.replica}, " if found.waits_from else ""
+    blocks += _of_refused([node for node in found.nodes if not node.fits], whose, palette, width, each=each)
     blocks += _of_fitting(found, palette, width, each=each)
     if len(found.notes) > len(of_pools):
         told = (note for note in found.notes if note not in of_pools)
@@ -44,10 +46,12 @@ def as_text(found: Explanation, *, color: bool = False, width: int = 0, each: bo
     return "\n\n".join(blocks)
 
 
-def _of_refused(refused: Sequence[NodeVerdict], palette: Palette, width: int, *, each: bool) -> Iterator[str]:
+def _of_refused(
+    refused: Sequence[NodeVerdict], whose: str, palette: Palette, width: int, *, each: bool
+) -> Iterator[str]:
     if not refused:
         return
-    title = f"{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:"
+    title = f"{whose.capitalize()}{many(len(refused), 'node')} {plural(len(refused), 'does', 'do')} not fit:"
     table = _rendered(_refusals(refused), palette.color) if each else ""
     is_table = each and _has_room(table, width)
     yield "\n".join([title, table] if is_table else [title, *_refusal_lines(refused, each, palette, width)])
@@ -118,11 +122,12 @@ def _outcome(found: Explanation, palette: Palette, width: int) -> str:
     if not found.waits_from:
         return _sentence(palette.good, f"{subject} fits on {where}{f'; {choice}' if choice else ''}.", width)
     # A count of nodes for one pod was read as an answer for all of them.
-    own = f"{subject}: replica 1" if found.replica == 1 else subject
-    last = f"replica {found.waits_from} of {found.replicas}"
-    text = f"{own} fits on {where}; {last} fits on none (--replica {found.waits_from} says why)."
-    chosen = [_sentence(palette.good, f"For replica {found.replica}, {choice}.", width)] if choice else []
-    return "\n".join([_sentence(palette.bold, text, width), *chosen])
+    workload = subject.removeprefix(f"replica {found.replica} of ")
+    last = f"replica {found.waits_from} of {found.replicas} {_nowhere(found)}"
+    why = without_preemption(visible(found.waits_because)).partition(" available: ")[2].rstrip(".")
+    text = f"{workload}: {last}{f': {why}' * bool(why)} (--replica {found.waits_from} says more)."
+    own = f"Replica {found.replica} fits on {where}{f'; {choice}' * bool(choice)}."
+    return "\n".join([_sentence(palette.bold, text, width), _sentence(palette.good, own, width)])
 
 
 def _choice(found: Explanation) -> str:
@@ -139,15 +144,18 @@ def _choice(found: Explanation) -> str:
 
 def _negative(found: Explanation) -> str:
     """Return the verdict on a pod that fits on no node, or that is never created."""
-    subject, nodes = visible(found.subject), len(found.nodes)
+    subject = visible(found.subject)
     if found.refused:
         return f"The API server refuses {subject}: it is not applied, and makes no pods."
     if found.not_created:
         return f"{subject}: no pod is created, because the API server rejects it."
-    noun = "existing node" if found.may_grow else "node"
-    where = f"does not fit on the only {noun}" if nodes == 1 else f"fits on none of {many(nodes, noun)}"
     fate = ": the pod stays Pending." if found.waits else ": the pod never runs."
-    return f"{subject} {where}{'.' if found.may_grow else fate}"
+    return f"{subject} {_nowhere(found)}{'.' if found.may_grow else fate}"
+
+
+def _nowhere(found: Explanation) -> str:
+    nodes, noun = len(found.nodes), "existing node" if found.may_grow else "node"
+    return f"does not fit on the only {noun}" if nodes == 1 else f"fits on none of {many(nodes, noun)}"
 
 
 def _reasons(found: Explanation) -> Sequence[str]:

@@ -13,6 +13,7 @@ from kubesched_lint.engine.base.text import SHOWN, first_few, joined, many, plur
 from kubesched_lint.findings import Finding, Report, Severity, Summary, TargetSummary
 from kubesched_lint.linter.causes import members, one_per_cause
 from kubesched_lint.report.causes import tellers_of
+from kubesched_lint.report.premises import standing
 
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 _NAMES = r" \(in [^()]+\)$"
@@ -29,6 +30,13 @@ FAIL_ON: dict[str, Severity | None] = {
 def open_findings(report: Report) -> Iterator[Finding]:
     """Findings that count: neither waived nor known from a baseline."""
     return (finding for finding in report.findings if finding.suppressed is None)
+
+
+def standing_premises(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield ``assumes`` and each premise of all that is judged from files, with the number of findings it holds for."""
+    found = list(open_findings(report))
+    for premise, count in standing(found).items():
+        yield "assumes", f"{premise} ({count:,} of {many(len(found), 'finding')})"
 
 
 def in_shadow(report: Report, fail_on: Severity | None) -> Report:

@@ -24,6 +24,7 @@ from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import open_findings
 from kubesched_lint.report.html.source import LineMark, excerpt
 from kubesched_lint.report.limits import MOST_FULL, MOST_ROWS, MOST_SHORT
+from kubesched_lint.report.premises import own_premises, without_more_nodes
 from kubesched_lint.report.words import PREVIEW, esc, evidence_word, subject
 
 
@@ -121,10 +122,10 @@ def _why(finding: Finding, where: str, context: RenderContext) -> Iterator[str]:
         if len(evidence.trace) > MOST_ROWS:
             events += f"<li>… and {len(evidence.trace) - MOST_ROWS} more</li>"
         order = f"<ol>{events}</ol>" if events else ""
-        text = esc(evidence.text or "this happened in order:")
+        text = esc(without_more_nodes(evidence.text) or "this happened in order:")
         yield f"<dt>{evidence_word(evidence)}</dt><dd>{text}{order}</dd>"
-    if evidence.assumes:
-        yield f"<dt>assumes</dt><dd>{'<br>'.join(map(esc, evidence.assumes))}</dd>"
+    for label, premise in own_premises(finding):
+        yield f"<dt>{label}</dt><dd>{esc(premise)}</dd>"
     if finding.help:
         yield f'<dt>help</dt><dd class="help">{esc(finding.help)}</dd>'
     for fix in finding.fixes:

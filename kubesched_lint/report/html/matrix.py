@@ -23,6 +23,7 @@ from kubesched_lint.report.verdict_words import (
     mark,
     needs_a_word,
     shade,
+    signs,
     verdict_words,
 )
 from kubesched_lint.report.words import esc, shortened
@@ -70,6 +71,8 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
         f'<li class="{v}"><b>{_SIGNS[v]}</b> {esc(_meaning(v, words))}</li>' for v, words in _KEY if v in found
     )
     yield f'<ul class="key">{key}</ul>\n'
+    if meanings := signs(cell for row in rows for cell in row.cells):
+        yield f'<p class="premises">{esc(meanings)}</p>\n'
     if simulation.holds_in:
         every = f"{len(simulation.environments)} environments: {', '.join(simulation.environments)}"
         yield f'<p class="premises">A row that names none holds in all {esc(every)}.</p>\n'

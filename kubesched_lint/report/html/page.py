@@ -24,6 +24,7 @@ from kubesched_lint.report.findings.footer import (
     open_findings,
     outcome,
     softened,
+    standing_premises,
     verdict,
 )
 from kubesched_lint.report.findings.footer import suppressed as suppressed_counts
@@ -142,7 +143,7 @@ def _matrix(seen: ReportExtras, report: Report) -> Iterator[str]:
 def _footer(report: Report) -> Iterator[str]:
     yield '<dl class="notes">'
     previous = ""
-    for label, text in footer(report):
+    for label, text in (*standing_premises(report), *footer(report)):
         yield f"<dt>{esc(label) if label != previous else ''}</dt><dd>{esc(text)}</dd>"
         previous = label
     yield "</dl>\n"

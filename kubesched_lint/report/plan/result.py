@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.plan.changes import MAY_ROLL_OUT, ROLLS_OUT
 from kubesched_lint.commands.plan.plan_result import Plan, StuckRollout, WorkloadPlan
-from kubesched_lint.engine.answers.cells import BAD, Cell
+from kubesched_lint.engine.answers.cells import Cell
 from kubesched_lint.engine.answers.order import WORSE
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, not_read, plural
@@ -104,7 +104,7 @@ def _waiting(plan: Plan, workloads: Sequence[WorkloadPlan], *, proven: bool) -> 
 
 def _left(cell: Cell | None) -> int:
     """Return the number of pods that surely find no node; of a bad end, it is at least one."""
-    return max(cell.wanted - cell.bound.most, 1) if cell is not None and cell.verdict == BAD else 0
+    return max(cell.wanted - cell.bound.most, 1) if cell is not None and cell.ends_badly else 0
 
 
 def _new_findings(plan: Plan, severity: Severity) -> Iterator[str]:

@@ -25,7 +25,7 @@ from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.plan.result import names_of
 from kubesched_lint.report.plan.words import actions as action_words
 from kubesched_lint.report.plan.words import by_importance, consequences, finding_words
-from kubesched_lint.report.simulation.cell_reasons import UNLESS, cause_of, reasons, said, wants_nodes
+from kubesched_lint.report.simulation.cell_reasons import AVOIDED, UNLESS, cause_of, reasons, said, wants_nodes
 from kubesched_lint.report.verdict_words import (
     FAILS,
     FAILS_HERE,
@@ -180,11 +180,15 @@ def once_each_workload(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]
 def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> Entry:
     """Return one row for rows that differ in their effects only; an effect names its environments if not all have it.
 
+    What one environment may see in any order, and another only in those that scores avoid, is one effect.
     ``each``: row → the environments in which it holds, of ``every``.
     """
     first = next(iter(each))
     where = [name for names in each.values() for name in names]
-    effects = once_each(((names, effect) for entry, names in each.items() for effect in entry.effects), where)
+    told = [(names, effect) for entry, names in each.items() for effect in entry.effects]
+    anyway = {effect for _, effect in told}
+    cut = ((names, effect, replace(effect, cause=effect.cause.removesuffix(AVOIDED))) for names, effect in told)
+    effects = once_each(((names, bare if bare in anyway else effect) for names, effect, bare in cut), where)
     return replace(
         first,
         name=with_environments(first.name, unless_all(where, every)),

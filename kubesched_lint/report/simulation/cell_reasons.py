@@ -17,11 +17,14 @@ from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.premises import without_more_nodes
 from kubesched_lint.report.verdict_words import FAILS, FAILS_HERE, MAY_FAIL, MEANINGS, event_title, needs_a_word, word
+from kubesched_lint.report.words import without_preemption
 
 MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
 """So many reasons of a word are listed; ``-v`` lists all."""
 UNLESS = ", unless an autoscaler adds a node"
 """What is said of a cell of which ``wants_nodes`` is true."""
+AVOIDED = " (only in orders that the default scores avoid)"
+"""What is said of a cell that may fail by other scores."""
 _NUMBER = re.compile(r"\d+")
 _OF_NODES = re.compile(r"0/\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
@@ -36,7 +39,6 @@ _QUOTED = re.compile(r"0/\d+ nodes are available: ")
 """How a message of the scheduler begins: its words are not ours to change, so the first of several is an example."""
 _CORDONED = re.compile(r"\b\d+ node\(s\) were unschedulable(, |$)")
 """What a drain does, and no reason."""
-_REST_OF_MESSAGE = re.compile(r"\.? (no new claims to deallocate|preemption:).*$")
 
 
 class Reason(Struct):
@@ -100,7 +102,7 @@ def cause_of(cell: Cell) -> str:
     if cell.verdict == UNKNOWN and cell.missing:
         return "; ".join(dict.fromkeys(map(_lacking, cell.missing)))
     if cell.verdict == BY_SCORES:
-        return f"{_plain(cell)} (only in orders that the default scores avoid)"
+        return f"{_plain(cell)}{AVOIDED}"
     return _plain(cell)
 
 
@@ -129,11 +131,6 @@ def _plain(cell: Cell) -> str:
     if cell.message and cause in (NO_NODE, ""):
         return _CORDONED.sub("", without_preemption(cell.message)).rstrip(", ")
     return _in_short(without_more_nodes(cause)) or MEANINGS[word(cell)]
-
-
-def without_preemption(message: str) -> str:
-    """Return a message of the scheduler without what it says of preemption and claims."""
-    return _REST_OF_MESSAGE.sub("", message)
 
 
 def _merged(one: str, other: str) -> str:

@@ -25,6 +25,7 @@ from kubesched_lint.report.verdict_words import (
     event_title,
     mark,
     shade,
+    signs,
     word,
 )
 from kubesched_lint.report.words import short_names, shortened
@@ -39,13 +40,19 @@ _NAME_CELLS = 16
 """Cells that a name keeps; if a line has room for fewer, the matrix comes in several blocks."""
 
 
-def matrix(simulation: SimulationReport, palette: Palette, room: int, *, every_row: bool) -> Iterator[str]:
-    """Yield the matrix, in several blocks if the terminal is too narrow for all events."""
+def matrix(
+    simulation: SimulationReport, palette: Palette, room: int, *, every_row: bool, says_signs: bool
+) -> Iterator[str]:
+    """Yield the matrix, in several blocks if the terminal is too narrow for all events; then what its signs mean."""
     rows = list(simulation.rows)
     folded = {} if every_row or len(rows) <= MOST_LINES else _folded(simulation)
-    yield from _table(simulation, [row for row in rows if _ref(simulation, row) not in folded], palette, room)
+    shown = [row for row in rows if _ref(simulation, row) not in folded]
+    yield from _table(simulation, shown, palette, room)
     if folded:
         yield from wrapped(_of_folded(list(folded.values())), room, 2)
+    meanings = signs(cell for row in shown for cell in row.cells) if says_signs else ""
+    if meanings:
+        yield from map(palette.dim, wrapped(meanings, room, 2))
 
 
 def _ref(simulation: SimulationReport, row: Row) -> ObjectRef:

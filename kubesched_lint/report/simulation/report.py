@@ -53,7 +53,8 @@ def as_text(
     palette, every_row = Palette(color), every_row or verbose
     show = _verbose if verbose else summary
     lines = iter(()) if matrix_only else show(simulation, palette, room)
-    return "\n".join((*_head(simulation, palette, room, every_row), *lines, *_end(simulation, palette, room, verbose)))
+    head = _head(simulation, palette, room, every_row, says_signs=not (matrix_only or verbose))
+    return "\n".join((*head, *lines, *_end(simulation, palette, room, verbose)))
 
 
 def explained(simulation: SimulationReport, *, color: bool = False, room: int = 0) -> str:
@@ -63,7 +64,9 @@ def explained(simulation: SimulationReport, *, color: bool = False, room: int = 
     return "\n".join((*told, *_premises(simulation, room), *_errors(simulation)))
 
 
-def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: bool) -> Iterator[str]:
+def _head(
+    simulation: SimulationReport, palette: Palette, room: int, every_row: bool, *, says_signs: bool
+) -> Iterator[str]:
     for shortage in simulation.shortages:
         yield from (palette.severity(Severity.ERROR, line) for line in wrapped(_short(shortage), room, 2))
     for short in simulation.short_after_losses:
@@ -71,7 +74,7 @@ def _head(simulation: SimulationReport, palette: Palette, room: int, every_row: 
     if simulation.rows:
         if simulation.shortages or simulation.short_after_losses:
             yield ""
-        yield from matrix(simulation, palette, room, every_row=every_row)
+        yield from matrix(simulation, palette, room, every_row=every_row, says_signs=says_signs)
     elif not simulation.errors:
         yield "no workload: nothing to simulate"
 

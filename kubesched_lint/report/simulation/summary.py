@@ -103,13 +103,23 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
             if told:
                 more = UNLESS if helps else _of_cells(simulation) if word_ == UNKNOWN else ""
                 head = palette.severity(_SEVERITIES[word_], _HEADS[word_])
-                if word_ == UNKNOWN and len(told) == 1 and not _untold(simulation, told):  # the matrix shows whose
-                    first, *rest = wrapped(f"{_HEADS[word_]}{more}: {said(told[0])}", room, 2)
+                if word_ == UNKNOWN and len(told) == 1:
+                    first, *rest = _of_one_reason(simulation, told[0], room)
                     yield from (first.replace(_HEADS[word_], head, 1), *rest)
                     continue
                 yield f"{head}{more}"
                 for line in _lines_of(simulation, told, most, is_brief=is_brief):
                     yield from wrapped(f"  {line}", room, 4)
+
+
+def _of_one_reason(simulation: SimulationReport, reason: Reason, room: int) -> Sequence[str]:
+    """Return the only reason of unknown cells on the line of its heading.
+
+    It names no workload where the matrix shows whose it is, and the number of cells only where that takes no line.
+    """
+    text = said(reason) if not _untold(simulation, [reason]) else _told(simulation, reason)
+    told = (f"{_HEADS[UNKNOWN]}{cells}: {text}" for cells in (_of_cells(simulation), ""))
+    return min((list(wrapped(each, room, 2)) for each in told), key=len)
 
 
 def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int, *, is_brief: bool) -> Iterator[str]:
@@ -135,7 +145,8 @@ def _before_losses(reason: Reason) -> Reason:
         return reason
     kept = ((number, [c for c in cells if c.event not in LOSSES]) for number, cells in reason.cells.items())
     left = {number: cells for number, cells in kept if cells}
-    return Reason(reason.word, cause_of(next(iter(left.values()))[0]) if len(left) == 1 else reason.cause, left)
+    causes = {cause_of(cell) for cells in left.values() for cell in cells}  # without the numbers of the losses
+    return Reason(reason.word, causes.pop() if len(causes) == 1 else reason.cause, left)
 
 
 def _without_repeats(every: Iterable[Reason]) -> list[Reason]:
@@ -177,9 +188,13 @@ def _told(simulation: SimulationReport, reason: Reason, *, is_brief: bool = Fals
     names = names_of(simulation, reason.cells)
     whose = ", ".join(names) if len(names) <= SHOWN else many(len(names), "workload")
     cells = [cell for each in reason.cells.values() for cell in each]
-    is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len({cell.event for cell in cells}) <= SHOWN
+    events = {cell.event for cell in cells}
+    is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len(events) <= SHOWN
     is_later = is_brief and reason.word in _BAD_HERE and not _is_of_a_rollout(reason)
-    when = f" ({events_of(cells, simulation.events)})" if is_of_few and not is_later else ""
+    of_rows = (cell for row in simulation.rows if row.number in reason.cells for cell in row.cells)
+    concerned = {cell.event for cell in of_rows if cell.verdict != NONE}
+    says_when = is_of_few and not is_later and not (len(simulation.events) > 1 and concerned == events)
+    when = f" ({events_of(cells, simulation.events)})" if says_when else ""
     is_alone = len({simulation.workloads[number].ref for number in reason.cells}) == 1
     place = simulation.place(cells[0]) if is_alone and not is_later else None
     line = f" ({at(place)})" if place is not None else ""

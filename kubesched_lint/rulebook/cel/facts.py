@@ -83,6 +83,10 @@ def _domains(key: str, view: View) -> Iterable[str]:
     return sorted(domain_room(view.scenario.member(_asked(view)), key).domains)
 
 
+def _policy(honors: bool) -> str:
+    return "Honor" if honors else "Ignore"
+
+
 def _made_by(workload: Workload, view: View) -> str:
     return "" if workload.custom is None else workload.custom.ref.kind
 
@@ -286,8 +290,8 @@ WORKLOAD_STRUCTS = (
                 lambda s, v: _is_selected(s.selector, v),
             ),
             Field("match_label_keys", STRINGS, "`matchLabelKeys`", lambda s, _: s.match_label_keys),
-            Field("node_affinity_policy", STRING, "`Honor` or `Ignore`", lambda s, _: s.node_affinity_policy),
-            Field("node_taints_policy", STRING, "`Honor` or `Ignore`", lambda s, _: s.node_taints_policy),
+            Field("node_affinity_policy", STRING, "`Honor` or `Ignore`", lambda s, _: _policy(s.honors_affinity)),
+            Field("node_taints_policy", STRING, "`Honor` or `Ignore`", lambda s, _: _policy(s.honors_taints)),
             Field(
                 "domains",
                 STRINGS,

@@ -57,6 +57,7 @@ class Filling:
         self._most = sum(group.number for group in groups)
         """The least bound that is known."""
         self._programme: _Programme | None = None
+        # Without the programme all groups may be full: true, but it proves nothing.
         if len(groups) + len(fillers) <= MOST_PROGRAMMED:
             knapsacks = [_Knapsack(i, missing, fillers) for i, missing in enumerate(kinds)]
             self._programme = _Programme(knapsacks, groups, fillers, spared)

@@ -130,7 +130,7 @@ def _full_nodes(member: SimulatedMember, rivals: CompetingPods, among: NodeSet, 
     near = _near(simulated, wants, rivals, among)
     resources = [r for r in wants if any(r in k.missing for k in near.kinds)]
     full = sum(_full_by(r, near.kinds, near.choosing, among) for r in resources)
-    if len(resources) > 1 and full >= enough:  # else it need not be sharper
+    if resources and full >= enough:  # else it need not be sharper
         full = min(full, *_full_by_all(resources, near.kinds, near.choosing))
     full = min(full, among.bit_count())
     if full >= enough > 0:
@@ -187,7 +187,7 @@ def _may_fill(member: SimulatedMember, own: int, among: NodeSet) -> bool:
 
 
 def _are_many(simulated: SimulatedSet, rivals: CompetingPods, among: NodeSet) -> bool:
-    """Whether there are too many to check which contender may use which node."""
+    """Whether there are too many to check which contender may use which node: if all may use all, more may be full."""
     demand = demand_of(simulated, among)
     return len(demand.kinds) * demand.contenders(rivals) > FEW_RUN
 
@@ -310,10 +310,10 @@ def _full_by(resource: str, kinds: Sequence[_Kind], choosing: Sequence[Competito
 
 
 def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Sequence[Competitor]) -> Iterator[int]:
-    """Yield the most nodes that all pods can fill; a node's weight is what one of the resources misses there (else 1).
+    """Yield the most nodes that all pods can fill; a node's weight is what one of the resources misses there, or 1.
 
-    On a full node the largest shares of its pods sum to 1 or more. So the weights of full nodes sum to at most all
-    pods' largest shares, each times the weight of the node where it counts most.
+    On a full node the largest shares of its pods sum to 1 or more, also if none counts as more. So the weights of all
+    full nodes sum to at most the largest shares of all pods, each times the weight of the node where it counts most.
     """
     free = sum(k.size for k in kinds if k.missing and not min(k.missing.values()))
     priced = [k for k in kinds if k.missing and min(k.missing.values())]
@@ -326,17 +326,29 @@ def _full_by_all(resources: Sequence[str], kinds: Sequence[_Kind], choosing: Seq
             sizes[nodes] = sum((nodes & k.nodes).bit_count() for k in priced)
         key = nodes, tuple([taken(contender.pod, r) for r in resources])
         pods[key] = pods.get(key, 0) + min(contender.count, contender.on_each * sizes[nodes])
-    for weight in resources:
+    for weight in (*resources, ""):
         weighed = [(k, max(k.missing.get(weight, 1), 1)) for k in priced]
         dearest = {nodes: _dearest(nodes, weighed, resources) for nodes in sizes}
-        power = sum(count * max(map(mul, asked, dearest[nodes])) for (nodes, asked), count in pods.items())
+        power = sum(
+            count * min(max(map(mul, asked, dearest[nodes].each)), dearest[nodes].whole)
+            for (nodes, asked), count in pods.items()
+        )
         yield free + _bought(power * (1 + 1e-9), [(w, k.size) for k, w in weighed])
 
 
-def _dearest(nodes: NodeSet, weighed: Sequence[tuple[_Kind, float]], resources: Sequence[str]) -> Sequence[float]:
-    """Return for each resource the highest weight of one of the nodes per unit that it misses there."""
+class _Dearest(NamedTuple):
+    """What a pod can fill of the weight of the nodes that it may use."""
+
+    each: Sequence[float]
+    """For each resource: the highest weight of one of the nodes per unit that it misses there."""
+    whole: float
+    """The highest weight of one of the nodes."""
+
+
+def _dearest(nodes: NodeSet, weighed: Sequence[tuple[_Kind, float]], resources: Sequence[str]) -> _Dearest:
     here = [(k.missing, w) for k, w in weighed if nodes & k.nodes]
-    return [max((w / missing[r] for missing, w in here if r in missing), default=0.0) for r in resources]
+    each = [max((w / missing[r] for missing, w in here if r in missing), default=0.0) for r in resources]
+    return _Dearest(each, max((w for _, w in here), default=0.0))
 
 
 def _bought(left: float, prices: list[tuple[float, int]]) -> int:

@@ -99,6 +99,7 @@ def _same_room(simulated: SimulatedSet) -> Mapping[int, SameRoom]:
     for number, (workload, pod) in enumerate(zip(simulated.workloads, simulated.pods, strict=True)):
         if workload.kind != "DaemonSet":
             groups.setdefault((frozenset(pod.requests.items()), simulated.usable[number]), []).append(number)
+    # Few are counted one by one. The bound that many share is that of the one with the most rivals: no sharper.
     return {
         number: found
         for numbers in groups.values()

@@ -55,18 +55,18 @@ def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], 
     They are those of ``nodes`` with its pods, or with pods that may preempt these when they are made anew; all of them
     where such pods or its own wait, for which a loss may make room. If none has its pods, the node with the most is one
     more where that is unreachable: a StatefulSet surely lacks a pod then. The first has the most pods of it in the
-    first end, which an example shows.
+    first end, which an example shows. A pod of a DaemonSet moves nowhere: it ends with its node, and a drain leaves it.
     """
     shown = pods_by_node(timelines[0], (timelines[0].numbers[member.workload.key],), 1)
     nodes = sorted(nodes, key=lambda node: -shown.get(node, 0))
     own, moving, most = dict[str, int](), set[str](), 1 if event in UNREACHABLE_OF else None
-    stronger = list(above(member))
+    stronger, stays = list(above(member)), member.workload.kind == "DaemonSet" and most is None
     for timeline in timelines:
         itself = timeline.numbers[member.workload.key]
         those = {timeline.numbers[workload.key]: workload for workload in stronger if workload.key in timeline.numbers}
         if any(_waits(timeline, state, {itself, *those}) for state in timeline.states):
             return nodes
-        for node, pods in pods_by_node(timeline, (itself,), most).items():
+        for node, pods in () if stays else pods_by_node(timeline, (itself,), most).items():
             own[node] = own.get(node, 0) + pods
         # A pod of a DaemonSet ends with its node.
         anew = frozenset(i for i, workload in those.items() if workload.kind != "DaemonSet")
@@ -76,6 +76,11 @@ def telling(member: SimulatedMember, event: str, timelines: Sequence[Timeline], 
     further = [node for node in nodes if node in moving and node not in first]
     other = next((node for node in nodes if node not in moving and node not in first), None)
     return [*first[:1], *([] if other is None else [other]), *first[1:], *further]
+
+
+def waits(timeline: Timeline) -> bool:
+    """Whether a pod has no node in an end of a timeline."""
+    return any(state.waiting or any(state.pinned) for state in timeline.states)
 
 
 def _waits(timeline: Timeline, state: State, workloads: Collection[int]) -> bool:

@@ -87,7 +87,7 @@ def _term(term: PodAffinityTerm) -> tuple[object, ...]:
 
 def _spread(constraint: SpreadConstraint) -> tuple[object, ...]:
     c, keys = constraint, constraint.match_label_keys
-    policies = c.node_affinity_policy, c.node_taints_policy
+    policies = c.honors_affinity, c.honors_taints
     return c.topology_key, c.max_skew, c.min_domains, policies, _written(c.selector, keys), keys
 
 

@@ -36,14 +36,17 @@ def kept_apart(member: SimulatedMember) -> tuple[PodAffinityTerm, ...]:
     return tuple(term for term in pod.required_anti_affinity if member.set.selects(term, pod, pod))
 
 
-def open_but_for_affinity(member: SimulatedMember) -> NodeSet:
-    """Return the nodes that let a pod of a workload in beside the pods of others, whatever its own affinity."""
-    known: dict[Pod, NodeSet] = member.set.rooms.setdefault(open_but_for_affinity, {})
+def open_but_for_neighbours(member: SimulatedMember) -> NodeSet:
+    """Return the nodes that let a pod of a workload in beside the pods of others, whatever pods are on further nodes.
+
+    So its own affinity does not count, nor does a spread over domains of several nodes.
+    """
+    known: dict[Pod, NodeSet] = member.set.rooms.setdefault(open_but_for_neighbours, {})
     pod = member.pod
     if pod not in known:
-        known[pod] = diagnose(
-            replace(with_enforced_constraints(pod), required_affinity=()), member.set.cluster
-        ).feasible
+        asked = with_enforced_constraints(pod)
+        near = tuple(c for c in asked.spread if member.set.index.one_node_each(c.topology_key))
+        known[pod] = diagnose(replace(asked, required_affinity=(), spread=near), member.set.cluster).feasible
     return known[pod]
 
 

@@ -7,10 +7,9 @@ where it scores only a sample (100 nodes and more). *Proof* is any scheduler tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import cached_property
 from random import Random
-from typing import TYPE_CHECKING
 
 from kubesched_lint.engine.base.releases import RECORDED
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
@@ -26,6 +25,7 @@ from kubesched_lint.engine.events.states.storage_objects import keys_read, nodes
 from kubesched_lint.engine.events.states.symmetry import Symmetry
 from kubesched_lint.engine.events.transitions.adverse import worst
 from kubesched_lint.engine.events.transitions.daemons import Daemons
+from kubesched_lint.engine.events.transitions.devices import followed
 from kubesched_lint.engine.events.transitions.hints import UnschedulableCache, may_help, may_miss, may_repel_unseen
 from kubesched_lint.engine.events.transitions.preempting import Preemption, any_eviction, evictions
 from kubesched_lint.engine.events.transitions.stored_volumes import StoredVolumes
@@ -37,11 +37,6 @@ from kubesched_lint.engine.scheduler.eviction import preempting_priority
 from kubesched_lint.engine.scheduler.framework import Diagnosis, diagnose
 from kubesched_lint.engine.scheduler.placement import is_sampled
 from kubesched_lint.engine.scheduler.scoring import Scoring
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.events.states.holdings import Holdings
-
-_NO_CLAIMS: frozenset[tuple[str, str]] = frozenset()
 
 
 class PlacementModel:
@@ -79,15 +74,14 @@ class PlacementModel:
         self.gave_up = False
         """Whether some preemption has too many outcomes to try."""
         self.cluster = ClusterState(index, objects, kubernetes_version=kubernetes_version, known=KnownPods.of(objects))
-        self.holdings = self._holdings(every=symmetric and not expected)
-        """None where numbers of devices decide."""
-        if symmetric and (self.holdings is None or self.holdings.are_apart):
+        self.devices = followed(self.cluster, pod_types, self.pod, every=symmetric and not expected)
+        if symmetric and self.devices.are_apart:
             pods = [pod for revisions in pod_types.pods for pod in revisions]
             self.symmetry = Symmetry(
                 index,
                 [*pods, *foreseen, *(b.pod for b in objects.pods)],
                 [
-                    (mark, self._residents(p), self._storage_at(p), self._devices_at(p))
+                    (mark, self._residents(p), self._storage_at(p), self.devices.announced(p))
                     for p, mark in enumerate(marks or [0] * len(index))
                 ],
             )
@@ -98,7 +92,6 @@ class PlacementModel:
         self._stored = StoredVolumes(pod_types, self.cluster.storage)
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
-        self._shown_away = _NO_CLAIMS
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         """(slot, position) → the pods shown there."""
         self._taken: dict[tuple[int, int], list[Placement]] = {}
@@ -116,14 +109,6 @@ class PlacementModel:
         the spread of the kind asks."""
         self.decisions = 0
 
-    def _holdings(self, *, every: bool) -> Holdings | None:
-        devices = self.cluster.devices
-        if devices is None or devices.is_counted:
-            return None
-        from kubesched_lint.engine.events.states.holdings import Holdings
-
-        return Holdings(self.pod_types, self.index, devices, self.pod, every=every)
-
     def _residents(self, position: int) -> Hashable:
         numbers: dict[int, int] = {}
         for placement in self.cluster.pods_on(position):
@@ -138,18 +123,6 @@ class PlacementModel:
         drivers = tuple((frozenset(c.limits.items()), frozenset(c.drivers.items())) for c in own)
         read = tuple((key, node.labels.get(key)) for key in self._storage_keys)
         return read, drivers, node.name if node.name in self._named_by_storage else ""
-
-    def _devices_at(self, position: int) -> Hashable:
-        """Return what a node announces, its devices and what they consume together, and what pods of others hold."""
-        found = self.cluster.devices
-        if found is None:
-            return None
-        own = [each for each in found.slices if each.access.node_name == self.index.names[position]]
-        ranks = {pool: i for i, pool in enumerate(sorted({each.pool for each in own}))}
-        held = (one.id for claim in found.claims.values() if claim.allocation for one in claim.allocation.devices)
-        taken = sorted((driver, ranks[pool], device) for driver, pool, device in held if pool in ranks)
-        told = ((s.driver, ranks[s.pool], repr((s.slice_count, s.counter_sets, s.devices))) for s in own)
-        return tuple(sorted(told)), tuple(taken)
 
     @cached_property
     def _makes_volumes(self) -> bool:
@@ -246,7 +219,7 @@ class PlacementModel:
 
     def _key(self, state: State, slot: int, position: int) -> tuple[Hashable, ...]:
         """Return everything that decides where a waiting pod of the slot may go."""
-        return self._same_decision(slot), position, state.bound, state.volumes, self._beside_counts(state)
+        return self._same_decision(slot), position, state.bound, state.volumes, self.devices.beside_counts(state)
 
     def _waits_on(self, state: State, slot: int, position: int) -> bool:
         """Whether no node took a waiting pod before, and nothing has happened since that may help it."""
@@ -349,14 +322,11 @@ class PlacementModel:
             # may raise, so it comes before any change
             for position in changed:
                 self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
-            self._show_away(_NO_CLAIMS)
+            self.devices.show_none_away()
             for position in changed:
                 self._bring(position, state.bound[position])
             self._shown = state.bound
-        if self.holdings is not None:
-            self.cluster.devices = self.holdings.devices(state)
-        else:
-            self._show_away(self._claims_away(state))
+        self.devices.show(state)
         wanted = (state.volumes, len(self.pod_types.slots))
         if wanted != self._shown_volumes:
             self.cluster.storage = self._stored.of(state)
@@ -385,38 +355,10 @@ class PlacementModel:
                     pod: Pod | BoundPod = self.pod(slot)
                     if self.pod_types.terminating[slot]:
                         pod = BoundPod("", "", self.pod(slot), terminating=True)
-                    here.append(placed(pod, position, self.cluster, allocates=self.holdings is None))
+                    here.append(placed(pod, position, self.cluster, allocates=self.devices.are_counted))
                 self._hopeless.comes(here[-1].pod, position)
                 for kind in [kind for kind in self._in_vain if may_help(here[-1].pod, self.pod(kind))]:
                     del self._in_vain[kind]
-
-    def _beside_counts(self, state: State) -> Hashable:
-        """Return what a decision about devices depends on beside the numbers of pods."""
-        return self._claims_away(state) if self.holdings is None else (state.holds, state.lost_holds)
-
-    def with_devices(self, state: State) -> Iterator[State]:
-        """Yield the state with devices for pods that came, and without those of pods that went, each way it may be."""
-        return iter((state,)) if self.holdings is None else self.holdings.settled(state)
-
-    def _claims_away(self, state: State) -> frozenset[tuple[str, str]]:
-        """Return the shared claims for devices, (namespace, name), whose devices are on a lost node.
-
-        They stay allocated until the last of its pods is deleted.
-        """
-        if not state.leaving:
-            return _NO_CLAIMS
-        claims = self._shared_claims(state.leaving)
-        return claims.difference(*map(self._shared_claims, state.bound)) if claims else claims
-
-    def _shared_claims(self, held: Held) -> frozenset[tuple[str, str]]:
-        pods = (self.pod(slot) for slot, _ in held)
-        return frozenset((p.namespace, c.claim) for p in pods for c in p.resource_claims if not c.template)
-
-    def _show_away(self, claims: frozenset[tuple[str, str]]) -> None:
-        devices = self.cluster.devices
-        if claims != self._shown_away and devices is not None:
-            self.cluster.devices = devices.with_nowhere(claims, freed=self._shown_away - claims)
-            self._shown_away = claims
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
         """Return the volumes of the state after a pod of the slot is bound to a node."""

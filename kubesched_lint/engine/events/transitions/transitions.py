@@ -220,7 +220,7 @@ class Transitions:
             volumes = self.model.volumes_after(state, slot, position)
             after = with_waiting(after, slot, status, -1)
             after = after if volumes is after.volumes else after._replace(volumes=volumes)
-        for known in self.model.with_devices(after):
+        for known in self.model.devices.settled(after):
             yield self._bound(state, known, slot, position)
 
     def looked_at(self, before: State, after: State, wakes: Wakes) -> State:
@@ -264,7 +264,7 @@ class Transitions:
 
         if gone and after.orphans:
             after = self.looked_at(before, after, wakes)
-        for known in self.model.with_devices(after):
+        for known in self.model.devices.settled(after):
             if gone and self.may_miss:
                 yield from not_requeued(self.model, before, self.model, self._with_statuses(known, wakes), wakes)
             else:

@@ -209,8 +209,8 @@ def spread_constraint(item: Value, path: Path) -> SpreadConstraint:
         when_unsatisfiable=text(item, "whenUnsatisfiable", path),
         selector=selector(item, "labelSelector", path),
         min_domains=integer(item, "minDomains", path),
-        node_affinity_policy=text(item, "nodeAffinityPolicy", path) or "Honor",
-        node_taints_policy=text(item, "nodeTaintsPolicy", path) or "Ignore",
+        node_affinity_policy=text(item, "nodeAffinityPolicy", path),
+        node_taints_policy=text(item, "nodeTaintsPolicy", path),
         match_label_keys=texts(item, "matchLabelKeys", path),
         path=path,
     )

@@ -158,6 +158,7 @@ class _Growth:
 
     def _place_one(self, queued: Queued) -> Sequence[int] | None:
         """Place one pod on an existing or a new node; None if it finds no place."""
+        # A plan is one way to grow, and no bound: what it leaves may fit on further nodes.
         if not queued.is_made or len(self.new) >= MOST_NODES_GROWN:
             return None
         variants = self._variants(queued.pod)

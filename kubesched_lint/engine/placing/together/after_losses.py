@@ -111,6 +111,7 @@ def _confined(scenario: Scenario) -> Sequence[_Confined]:
     for nodes in dict.fromkeys(d.nodes for d in problem.demands if not d.one_a_node):
         inside = [d for d in problem.demands if not d.nodes & ~nodes or (d.one_a_node and d.nodes & nodes)]
         classes = [c for c in problem.classes if not c.nodes & ~nodes]
+        # A larger group is left out: it may be short, and nobody says so.
         is_small = len(inside) * len(classes) <= MOST_VARIABLES
         if is_small and sum(not d.one_a_node for d in inside) > 1:  # what one workload lacks, its row says
             found.append(_Confined(problem, nodes, inside, classes))

@@ -42,7 +42,7 @@ class _Crowds:
     def __init__(self, scenario: Scenario, demands: Sequence[Demand]) -> None:
         self._scenario = scenario
         self._of = {d.workload: d for d in demands if self._asks_others(d)}
-        self._left = MOST_PAIRS
+        self._left = MOST_PAIRS  # beyond it, groups that exclude each other are missed
 
     def _asks_others(self, demand: Demand) -> bool:
         """Whether the terms of others keep its pods away, whoever comes first.

@@ -353,7 +353,7 @@ def _placeable(problem: Problem, groups: Sequence[str]) -> int:
     if bound < sum(d.count for d in problem.demands):
         return bound
     if len(problem.demands) * len(problem.classes) > MOST_VARIABLES:
-        return bound
+        return bound  # the programme could only lower it
     solved = most_pods(problem, groups)
     return bound if solved is None else min(bound, solved)
 

@@ -7,7 +7,7 @@ from copy import copy
 from functools import cached_property, reduce
 from math import inf
 from operator import or_
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 
@@ -15,14 +15,11 @@ from kubesched_lint.engine.cluster.ledger import PODS
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, popcount, positions
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workload import Workload
-from kubesched_lint.engine.scenario.devices.devices import needs_devices
+from kubesched_lint.engine.placing.together.devices import DeviceAmounts
 from kubesched_lint.engine.scenario.others.returning import returning_beside_set
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scheduler.capacity import stands_alone
-
-if TYPE_CHECKING:
-    from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
 
 class Demand(Struct, frozen=True, eq=False):
@@ -55,16 +52,14 @@ class Problem:
         self.scenario = scenario
         self.demands = tuple(demands)
         named = {name for d in demands for name, amount in d.pod.requests.items() if amount > 0}
-        self._devices = _device_groups(scenario, self.demands)
-        self._groups = self._devices.groups if self._devices is not None else ()
-        self.resources = (PODS, *sorted(named), *(f"devices of class {group[0]}" for group in self._groups))
+        self._devices = DeviceAmounts(scenario, (d.pod for d in self.demands))
+        self.resources = (PODS, *sorted(named), *self._devices.names)
         self._requests = {d: self._request(d) for d in self.demands}
         self.classes = tuple(self._classes())
 
     def _classes(self) -> Iterator[NodeClass]:
         index, state = self.scenario.index, staying_beside_set(self.scenario).state
-        free: list[Sequence[float]] = [state.ledger.free(name) for name in self._countable]
-        free += [self._devices.free(group) for group in self._groups if self._devices is not None]
+        free = [*(state.ledger.free(name) for name in self._countable), *self._devices.free]
         every = sorted({key for d in self.demands for key in _keys(d.pod)})
         keys = [key for key in every if not index.one_node_each(key)]
         sets = dict.fromkeys(d.nodes for d in self.demands)
@@ -90,14 +85,12 @@ class Problem:
 
     def _request(self, demand: Demand) -> tuple[int, ...]:
         wanted = demand.pod.requests
-        devices = self._devices.taken_by(demand.pod) if self._devices is not None else {}
-        own = (devices.get(group, 0) for group in self._groups)
-        return (1, *[wanted.get(name, 0) for name in self._countable[1:]], *own)
+        return (1, *[wanted.get(name, 0) for name in self._countable[1:]], *self._devices.request(demand.pod))
 
     @property
     def _countable(self) -> Sequence[str]:
         """Return those of ``resources`` that nodes state."""
-        return self.resources[: len(self.resources) - len(self._groups)]
+        return self.resources[: len(self.resources) - len(self._devices.names)]
 
     def returning(self, nodes: NodeSet) -> Sequence[int]:
         """Return what preempted pods of others, which come back, surely take of these nodes, per resource."""
@@ -140,18 +133,6 @@ class Problem:
         if demand.one_a_node or stands_alone(demand.pod, self.scenario.index, demand.nodes):
             each = min(each, 1)
         return min(demand.count, each * place.size)
-
-
-def _device_groups(scenario: Scenario, demands: Sequence[Demand]) -> DeviceGroups | None:
-    """Return the devices for which the demands compete; None if they need none, or which there are is unknown."""
-    if not any(needs_devices(d.pod, scenario) for d in demands):
-        return None
-    state = staying_beside_set(scenario).state
-    if state.devices is None:
-        return None
-    from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
-
-    return DeviceGroups((d.pod for d in demands if needs_devices(d.pod, scenario)), state.devices, state.index)
 
 
 def _keys(pod: Pod) -> Iterator[str]:

@@ -116,7 +116,7 @@ def _resources(problem: Problem, at: _At) -> Iterator[Row]:
 
 
 def _ports(problem: Problem, at: _At) -> Iterator[Row]:
-    """One pod per node for each port that is taken on every address."""
+    """One pod per node for each port that is taken on every address; leaving out others only lets in more."""
     users: dict[tuple[str, int], set[int]] = {}
     for d, demand in enumerate(problem.demands):
         for port in demand.pod.host_ports:

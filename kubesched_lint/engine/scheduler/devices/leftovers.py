@@ -13,8 +13,8 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.model.devices import ALL, Device, DeviceConstraint, DeviceID, DeviceRequest
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.scheduler.devices.allocator import prevents
-from kubesched_lint.engine.scheduler.devices.answers import offers_of, selectors_of, taken_of
-from kubesched_lint.engine.scheduler.devices.attempt import attempt
+from kubesched_lint.engine.scheduler.devices.answers import NOT_ALL, offers_of, selectors_of, taken_of
+from kubesched_lint.engine.scheduler.devices.attempt import NOT_HERE, attempt
 from kubesched_lint.engine.scheduler.devices.capacity import has_room
 from kubesched_lint.engine.scheduler.devices.constraints import attribute_of
 from kubesched_lint.engine.scheduler.devices.counters import Counters
@@ -65,6 +65,21 @@ class Leftover(Struct, frozen=True):
         alike = f", at most {self.most} with the same {' and '.join(self.same)}" if self.most < self.left else ""
         broken = "".join(f"; {pool}" for pool in self.broken)
         return f"request {self.request} asks for {asked} of class {self.wanted.device_class}: {found}{alike}{broken}"
+
+
+def lacking_devices(pod: Pod, devices: Devices, index: NodeIndex, position: int, reason: str) -> str:
+    """Return in words what a pod lacks on a node that is rejected for ``reason``; empty if that says it."""
+    if reason == NOT_HERE:
+        away = attempt(pod, devices, index).on(position).unavailable
+        return f"the devices of claim {', '.join(claim.name for claim in away)} are elsewhere"
+    if reason != NOT_ALL:
+        return ""
+    found = list(leftovers(pod, devices, index, position))
+    met = {each.parent for each in found if each.suffices}
+    return (
+        "; ".join(str(each) for each in found if each.parent not in met)
+        or "each request alone finds devices, but all together, their constraints or counters leave too few"
+    )
 
 
 def leftovers(pod: Pod, devices: Devices, index: NodeIndex, position: int) -> Iterator[Leftover]:

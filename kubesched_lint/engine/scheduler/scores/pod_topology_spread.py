@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import floor, log
 from typing import NamedTuple
 
-from kubesched_lint.engine.admission.schedulers import default_selector
+from kubesched_lint.engine.admission.schedulers import completed, default_selector
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.cluster.topology import NodeCounter
@@ -132,7 +132,8 @@ def soft_constraints(pod: Pod, state: ClusterState, owner: Selector | None) -> t
     selector = default_selector(pod, state.objects, owner)
     if selector.is_empty:
         return ()
-    return (
+    defaults = (
         SpreadConstraint(3, HOSTNAME, "ScheduleAnyway", selector),
         SpreadConstraint(5, ZONE, "ScheduleAnyway", selector),
     )
+    return completed(defaults, state.kubernetes_version)

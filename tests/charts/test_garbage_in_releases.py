@@ -22,7 +22,7 @@ from kubesched_lint.sources.charts.rendering import Charts
 from kubesched_lint.sources.delivery.entries import applied_files
 from kubesched_lint.sources.manifests.inputs import InputFile
 from tests.charts.packing import WEB, packed, program
-from tests.delivery.test_flux_sets import WEB as PLAIN
+from tests.delivery.test_flux_sets import UNPLACED as PLAIN
 from tests.delivery.test_flux_sets import write
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")

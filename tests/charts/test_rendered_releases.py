@@ -395,7 +395,8 @@ def test_a_refused_archive_is_one_error_and_the_rest_is_checked(repository: Repo
     repository.locks(packed({**WEB, "../\x1b[31m\nevil": ""}))
     repository.prints(RENDERED, "touch started")
     second = RELEASE.replace("ADDRESS", ADDRESS).partition("---\n")[2].replace("name: web,", "name: web2,")
-    repository.release(f"{RELEASE.replace('ADDRESS', ADDRESS)}---\n{second}---\n{RENDERED}")
+    front = RENDERED.replace("{name: web-front}", "{name: web-front, namespace: shop}")
+    repository.release(f"{RELEASE.replace('ADDRESS', ADDRESS)}---\n{second}---\n{front}")
     done = repository.run("lint")
     assert done.returncode == 2
     line = line_of(RELEASE, "spec: {chart: web")

@@ -20,7 +20,7 @@ from kubesched_lint.sources.charts.rendering import Charts
 from kubesched_lint.sources.delivery.entries import applied_files, charts_of_applications, repository_of
 from tests.charts.packing import TEMPLATE, VALUES, WEB, needs_helm, packed, program
 from tests.delivery.test_argocd_sets import OWN, application, own
-from tests.delivery.test_flux_sets import WEB as PLAIN
+from tests.delivery.test_flux_sets import UNPLACED as PLAIN
 from tests.delivery.test_flux_sets import write
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")

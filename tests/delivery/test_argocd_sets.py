@@ -20,7 +20,8 @@ from kubesched_lint.sources.delivery import argocd
 from kubesched_lint.sources.delivery.argocd_objects import matches
 from kubesched_lint.sources.delivery.argocd_sources import Held, held_in
 from kubesched_lint.sources.delivery.entries import first_of, names_of, repository_of
-from tests.delivery.test_flux_sets import WEB, write
+from tests.delivery.test_flux_sets import UNPLACED as WEB
+from tests.delivery.test_flux_sets import write
 from tests.program import called
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")

@@ -28,6 +28,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: web
+  namespace: default
 spec:
   replicas: 1
   selector: {matchLabels: {app: web}}
@@ -36,6 +37,7 @@ spec:
     spec:
       containers: [{name: web, image: "web:1", resources: {requests: {cpu: 100m}}}]
 """
+UNPLACED = WEB.replace("  namespace: default\n", "")
 SELECTING = "      nodeSelector:\n        zone: TEXT\n"
 
 
@@ -179,7 +181,7 @@ def test_variables_come_from_the_objects_of_the_set(repo: Path, text: str, more:
 
 def test_an_annotation_disables_variables(repo: Path) -> None:
     mark = "  annotations: {kustomize.toolkit.fluxcd.io/substitute: disabled}\n"
-    text = WEB.replace("  name: web\nspec", f"  name: web\n{mark}spec") + SELECTING.replace("TEXT", "'${A}'")
+    text = WEB.replace("  name: web\n", f"  name: web\n{mark}", 1) + SELECTING.replace("TEXT", "'${A}'")
     apps = flux("apps", "./apps", "  postBuild: {substitute: {A: b}}\n")
     assert dict(workload({"clusters/prod/apps.yaml": apps, "apps/web.yaml": text}).pod.node_selector) == {
         "zone": "${A}"
@@ -300,7 +302,10 @@ def test_what_flux_does_not_apply_from_here_is_said(repo: Path, child: str, reas
 
 
 def test_a_repository_with_the_same_address_is_this_one(repo: Path) -> None:
-    git = "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: NAME}\nspec: {url: u}\n"
+    git = (
+        "---\napiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\n"
+        "metadata: {name: NAME, namespace: flux-system}\nspec: {url: u}\n"
+    )
     apps = flux("apps", "./apps", source="{kind: GitRepository, name: other}")
     files = {"clusters/prod/git.yaml": git.replace("NAME", "flux-system") + git.replace("NAME", "other")}
     assert workload({**files, "clusters/prod/apps.yaml": apps, "apps/web.yaml": WEB}).name == "web"
@@ -318,6 +323,97 @@ def test_nothing_outside_the_repository_is_read(repo: Path, tmp_path_factory: py
     found = read({**climbing, **apps})
     assert [w.name for w in found.inventory.workloads] == ["own"]
     assert sorted(error.path for error in found.errors) == ["clusters/prod/linked.yaml", "clusters/prod/up.yaml"]
+
+
+# --- objects without a namespace --------------------------------------------------------------------------------------
+
+OBJECT = "apiVersion: VERSION\nkind: KIND\nmetadata:\n  name: x\n"
+CLASS = "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: high}\nvalue: 5\n---\n"
+IN_A_LIST = "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: x}\n"
+LEFT_OUT = "  annotations: {kustomize.toolkit.fluxcd.io/reconcile: disabled}\n"
+
+
+def of_kind(version: str, kind: str) -> str:
+    return OBJECT.replace("VERSION", version).replace("KIND", kind)
+
+
+@pytest.mark.parametrize(
+    ("more", "files", "place"),
+    [
+        ("", {"apps/web.yaml": CLASS + UNPLACED}, "Deployment/web apps/web.yaml:9"),
+        ("  targetNamespace: shop\n", {"apps/web.yaml": UNPLACED}, ""),
+        ("", {"apps/web.yaml": UNPLACED, "apps/kustomization.yaml": "resources: [web.yaml]\nnamespace: a\n"}, ""),
+        ("", {"apps/a.yaml": IN_A_LIST, "apps/web.yaml": WEB}, "Secret/x apps/a.yaml:1"),
+        (
+            "",
+            {"apps/a.yaml": of_kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization")},
+            "Kustomization/x apps/a.yaml:4",
+        ),
+        ("", {"apps/a.yaml": of_kind("helm.toolkit.fluxcd.io/v2", "HelmRelease")}, "HelmRelease/x apps/a.yaml:4"),
+        ("", {"apps/a.yaml": of_kind("example.com/v1", "Service"), "apps/web.yaml": WEB}, ""),
+        ("", {"apps/a.yaml": of_kind("v1", "Namespace") + "---\n" + of_kind("storage.k8s.io/v1", "CSIDriver")}, ""),
+        ("", {"apps/a.yaml": of_kind("v1", "ConfigMap") + LEFT_OUT, "apps/web.yaml": WEB}, ""),
+        ("  postBuild: {substitute: {A: b}}\n", {"apps/web.yaml": WEB.replace("default", "${A}")}, ""),
+        (
+            "  postBuild: {substitute: {A: b}}\n",
+            {"apps/web.yaml": WEB.replace("default", "${NONE}")},
+            "Deployment/web apps/web.yaml:4",
+        ),
+        (
+            "  postBuild: {substituteFrom: [{kind: Secret, name: other}]}\n",
+            {"apps/web.yaml": WEB.replace("default", "${NONE:=}")},
+            "",
+        ),
+    ],
+)
+def test_an_object_that_needs_a_namespace_and_has_none_stops_its_kustomization(
+    repo: Path, more: str, files: dict[str, str], place: str
+) -> None:
+    """As server-side apply refuses it; never of kinds that may be of the cluster, or that Flux leaves out."""
+    kind, _, at = place.partition(" ")
+    good = {"clusters/prod/good.yaml": flux("good", "./good"), "good/web.yaml": WEB.replace("web", "good")}
+    found = read({"clusters/prod/apps.yaml": flux("apps", "./apps", more), **files, **good})
+    words = (
+        f"{kind} namespace not specified: the server could not find the requested resource: Flux applies nothing of "
+        "Kustomization flux-system/apps; set metadata.namespace, kustomization.yaml's namespace or spec.targetNamespace"
+    )
+    assert [(f"{one.path}:{one.line}", one.message) for one in found.errors] == ([(at, words)] if place else [])
+    is_applied = not place and "apps/web.yaml" in files
+    assert sorted(one.name for one in found.inventory.workloads) == ["good", *(["web"] if is_applied else [])]
+    assert found.inventory.priority_classes == ()
+    assert called("lint", "--no-config", cwd=repo).returncode == (2 if place else 0)
+
+
+def test_it_is_one_error_of_a_kustomization_and_what_that_creates_is_not_applied(repo: Path) -> None:
+    two = UNPLACED + "---\n" + UNPLACED.replace("web", "zoo")
+    files = {"all/two.yaml": two, "all/apps.yaml": flux("apps", "./apps"), "apps/web.yaml": WEB}
+    found = read({"clusters/prod/all.yaml": flux("all", "./all"), **files})
+    assert [(one.path, one.line) for one in found.errors] == [("all/two.yaml", 4)]
+    assert found.inventory.workloads == ()
+
+
+def test_a_kustomization_may_give_itself_a_namespace(repo: Path) -> None:
+    patch = (
+        "resources: [gotk-sync.yaml]\npatches:\n- target: {kind: Kustomization, name: flux-system}\n"
+        '  patch: \'[{"op": "add", "path": "/spec/targetNamespace", "value": "flux-system"}]\'\n'
+    )
+    files = {"clusters/prod/flux-system/kustomization.yaml": patch, "clusters/prod/web.yaml": UNPLACED}
+    assert workload(files).namespace == "flux-system"
+
+
+def test_what_nothing_says_how_it_is_applied_gets_the_default_namespace(repo: Path) -> None:
+    """A person names a folder: nobody has seen the Kustomization that applies it."""
+    assert workload({"other/web.yaml": UNPLACED}, "other").namespace == "default"
+    wanted = {"argo/app.yaml": ARGO, "app/web.yaml": UNPLACED}
+    assert workload(wanted, "argo").namespace == "shop"
+
+
+ARGO = """\
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: app}
+spec: {destination: {namespace: shop}, source: {repoURL: "https://github.com/example/own.git", path: app}}
+"""
 
 
 # --- entry points ---------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl
 AGENT = """\
 apiVersion: apps/v1
 kind: DaemonSet
-metadata: {name: agent}
+metadata: {name: agent, namespace: default}
 spec:
   selector: {matchLabels: {app: agent}}
   template:
@@ -91,7 +91,7 @@ def test_nothing_comes_before_what_it_waits_for(tmp_path: Path, depth: int) -> N
 
 
 def test_what_a_kustomization_applies_itself_is_there_before_its_children(tmp_path: Path) -> None:
-    write(tmp_path, {"clusters/prod/agent.yaml": AGENT.replace("{name: agent}", "{name: first}")})
+    write(tmp_path, {"clusters/prod/agent.yaml": AGENT.replace("name: agent, n", "name: first, n")})
     in_flux(tmp_path)
     (tmp_path / "agents/agent.yaml").write_text(AGENT.replace("pair", "other"))
     assert found(tmp_path, POOLS) == []
@@ -111,7 +111,8 @@ def test_one_kustomization_is_one_apply(tmp_path: Path) -> None:
 
 def test_two_applications_have_no_order(tmp_path: Path) -> None:
     applications = APPLICATION.replace("NAME", "apps") + APPLICATION.replace("NAME", "agents")
-    write(tmp_path, {"argo/all.yaml": applications, "apps/web.yaml": SELECTING, "agents/agent.yaml": AGENT})
+    web, agent = (text.replace("namespace: default", "namespace: shop") for text in (SELECTING, AGENT))
+    write(tmp_path, {"argo/all.yaml": applications, "apps/web.yaml": web, "agents/agent.yaml": agent})
     ((severity, message),) = found(tmp_path, POOLS)
     assert severity == "warning"
     assert (

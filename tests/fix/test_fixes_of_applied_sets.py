@@ -9,11 +9,13 @@ import pytest
 
 from tests.delivery.test_argocd_sets import application, own
 from tests.delivery.test_flux_sets import flux, write
-from tests.fix.test_fixes_of_sources import BASE, CLUSTER, ELSEWHERE
+from tests.fix.test_fixes_of_sources import BASE as UNPLACED
+from tests.fix.test_fixes_of_sources import CLUSTER, ELSEWHERE
 from tests.program import called
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")
 
+BASE = UNPLACED.replace("{name: web}", "{name: web, namespace: default}", 1)
 RIGHT = BASE.replace("generel", "general")
 OPTIONS = ("-c", "ops/cluster.yaml", "--no-config", "--no-cache", "--unsafe-fixes")
 SYNC = {"clusters/prod/flux-system/gotk-sync.yaml": flux("flux-system", "./clusters/prod")}

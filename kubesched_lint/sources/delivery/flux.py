@@ -17,6 +17,7 @@ from kubesched_lint.sources.delivery.flux_objects import (
     is_kind,
     mapping,
 )
+from kubesched_lint.sources.delivery.namespaced import without_namespace
 from kubesched_lint.sources.manifests.document import REMOTE_KUSTOMIZATION, RENDERED, Delivery, Document, Skipped
 from kubesched_lint.sources.manifests.filling import Filling
 from kubesched_lint.sources.manifests.flux import folder_in
@@ -91,7 +92,7 @@ class Following:
             outcome = built.outcome
             if isinstance(outcome, InputFile):
                 filling = self._filling(built.by) if b"${" in outcome.data else None
-                delivered_by = Delivery(f"Kustomization {built.by.title}", tuple(sorted(self._awaited(built.by))))
+                delivered_by = replace(_delivery(built.by), after=tuple(sorted(self._awaited(built.by))))
                 outcome = replace(outcome, filling=filling, delivered_by=delivered_by)
                 if outcome.path in paths:
                     outcome = replace(
@@ -191,10 +192,32 @@ class Following:
         done = render_trees(whole, self._building.tool, self._building.store, self._building.progress)
         for built, tree in zip(wave, trees, strict=True):
             outcome = tree.obstacle or outcome_of(tree, self._building.tool, done[tree.key])
-            built.outcome = _told(outcome, tree, built.by)
             built.documents = tuple(_documents(outcome)) if isinstance(outcome, InputFile) else ()
+            built.outcome = self._placed(_told(outcome, tree, built.by), built.by)
+            if not isinstance(built.outcome, InputFile):  # its own output may still say how it is built
+                built.documents = tuple(document for document in built.documents if _is_itself(document, built.by))
         for built in wave:
             self._learn(built)
+
+    def _placed(self, outcome: Found, by: FluxKustomization) -> Found:
+        """Return what a folder became; an error at its first object that needs a namespace and has none.
+
+        Nothing says with which settings a folder is applied that a person names: it has no line.
+        """
+        if not isinstance(outcome, InputFile) or not by.where.span.line:
+            return outcome
+        filled = replace(outcome, filling=self._filling(by), delivered_by=_delivery(by))
+        document = next(without_namespace(filled), None)
+        if document is None:
+            return outcome
+        written = document.location(("metadata", "name"))
+        where = written.near or written
+        words = (
+            f"{document.kind}/{document.name} namespace not specified: the server could not find the requested "
+            f"resource: Flux applies nothing of Kustomization {by.title}; set metadata.namespace, kustomization.yaml's "
+            "namespace or spec.targetNamespace"
+        )
+        return InputError(where.path, words, where.span.line, where.span.column)
 
     def _learn(self, built: _Built) -> None:
         """Remember the ConfigMaps, the names in Secrets, and the addresses of repositories."""
@@ -223,6 +246,14 @@ def kustomization_of(document: Document) -> FluxKustomization:
     spec = mapping(document.value.get("spec"))
     where = document.location(("spec", "path"))
     return FluxKustomization(document.namespace or DEFAULT_NAMESPACE, document.name, spec, where)
+
+
+def _is_itself(document: Document, by: FluxKustomization) -> bool:
+    return is_kind(document.api_version, document.kind, KUSTOMIZATION) and kustomization_of(document).title == by.title
+
+
+def _delivery(by: FluxKustomization) -> Delivery:
+    return Delivery(f"Kustomization {by.title}")
 
 
 def is_followed(api_version: object, kind: object) -> bool:

@@ -86,7 +86,8 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
 
     def _near(self, document: Document, path: Path, origin: Fragment | None) -> Location:
         if origin is None:
-            return Location(self.kustomizations[0].path, _TOP)
+            source = self._source(document)
+            return Location((source or self.kustomizations[0]).path, _TOP)
         where = counterpart(existing(document.value, path), document.value, origin.value)
         return Location(origin.path, origin.span(where))
 
@@ -120,14 +121,19 @@ class KustomizeRendering(Struct, frozen=True, eq=False):
 
     def _origin(self, document: Document) -> Fragment | None:
         """Return the source document: of the same kind, with a name that the rendered name contains."""
-        path = self.starts.get(document.line)
-        text = next((file.text for file in self.files if file.path == path), None)
-        if path is None or text is None:
+        source = self._source(document)
+        if source is None:
             return None
         alike = [
-            origin for origin in fragments(path, text) if origin.kind == document.kind and origin.name in document.name
+            origin
+            for origin in fragments(source.path, source.text)
+            if origin.kind == document.kind and origin.name in document.name
         ]
         return max(alike, key=lambda origin: len(origin.name), default=None)
+
+    def _source(self, document: Document) -> Written | None:
+        path = self.starts.get(document.line)
+        return next((file for file in self.files if file.path == path), None)
 
     def _patches(self, document: Document, origin: Fragment | None) -> Iterator[Fragment]:
         """Yield the patches of the object, the last applied first."""

@@ -209,7 +209,7 @@ def shop() -> SimulationReport:
 
 def test_the_text_shows_matrix_reasons_and_picture(shop):
     text = as_text(shop, verbose=True)
-    assert "shop/cache     3/6!   stuck!    ·     ok  ≤3/6! u    2/6!   3/6!" in text
+    assert "shop/cache     3/6!   stuck!    ·     ok  ≤3/6! u     2/6!   3/6!" in text
     assert "cache.yaml:18:15" in text
     assert "before zone loss:" in text
     assert "waiting: " in text

@@ -44,7 +44,8 @@ def set_of(files: Files) -> ManifestSet:
 @pytest.mark.parametrize(
     ("shape", "size", "most", "each"),
     [
-        ("crowd", 60, run.MOST_STEPS // 7, run.STEPS_EACH_OF_ORDINARY),
+        ("crowd", 5, run.MOST_STEPS // 7, 0),
+        ("crowd", 60, 0, run.STEPS_EACH_OF_ORDINARY),
         ("crowd", 201, run.MOST_STEPS // 3, run.STEPS_EACH_OF_LARGE),
         ("crowd", 801, run.MOST_STEPS // 3, 0),
         ("pools", 201, run.MOST_STEPS // 3, 0),

@@ -1,4 +1,4 @@
-"""One object is defined twice in one file, with differences: the later one silently wins."""
+"""One object is defined twice with differences: in one file, or a Namespace by what two controllers apply."""
 
 from __future__ import annotations
 
@@ -8,10 +8,14 @@ from typing import Any
 
 from kubesched_lint.engine.base.places import ObjectRef, Path
 from kubesched_lint.engine.base.plain import value_at
+from kubesched_lint.engine.model.policy import Namespace
 from kubesched_lint.engine.scenario.scenario import Scenario
+from kubesched_lint.explaining.objects.apart import delivery_of
+from kubesched_lint.explaining.remedies.remedy import written_at
 from kubesched_lint.findings import Hazard, Place, pattern
 
 _NAME: Path = ("metadata", "name")
+_SSA: Path = ("metadata", "annotations", "kustomize.toolkit.fluxcd.io/ssa")
 # https://docs.cloud.google.com/kubernetes-engine/config-sync/docs/how-to/cluster-scoped-objects
 _CONFIG_SYNC = (
     "configmanagement.gke.io/cluster-selector",
@@ -23,7 +27,11 @@ _CONFIG_SYNC = (
 def check(scenario: Scenario) -> Iterator[Hazard]:
     for items in scenario.manifests.duplicates().values():
         for earlier, later in pairwise(items):
-            if earlier.source.path == later.source.path and _selectors(earlier) == _selectors(later):
+            first, second = delivery_of(earlier), delivery_of(later)
+            if first is not None and second is not None and first.title != second.title:
+                if isinstance(later, Namespace):
+                    yield from _relabelled(earlier, later, first.title, second.title)
+            elif earlier.source.path == later.source.path and _selectors(earlier) == _selectors(later):
                 yield from _hazards(earlier, later)
 
 
@@ -47,6 +55,26 @@ def _hazards(earlier: Any, later: Any) -> Iterator[Hazard]:
         evidence=pattern(f"the first difference is at {at}"),
         values={"line": before.span(_NAME).line, "field": at},
         related=(Place(_NAME, "the first definition", before),),
+    )
+
+
+def _relabelled(earlier: Namespace, later: Namespace, first: str, second: str) -> Iterator[Hazard]:
+    """Yield a Namespace whose labels two controllers set: each sync puts its own in place of the other's.
+
+    Flux applies all with one field manager, so a label that the other Kustomization lacks goes, too.
+    """
+    label = first_difference(earlier.labels, later.labels)
+    policies = {written_at(item.source, _SSA) or "Override" for item in (earlier, later)}
+    if label is None or policies != {"Override"}:  # to merge keeps what others set
+        return
+    yield Hazard(
+        at=_NAME,
+        source=later.source,
+        victim=ObjectRef("Namespace", "", later.name),
+        evidence=pattern(f"they differ in the label {label}"),
+        values={"label": label, "first": first, "second": second},
+        variant="relabelled",
+        related=(Place(_NAME, f"the definition of {first}", earlier.source),),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -16,7 +16,8 @@ from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.examples import CLUSTER, MANIFEST, Example
 from kubesched_lint.rulebook.library import Rule, Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
-from kubesched_lint.sources.manifests.loader import documents
+from kubesched_lint.sources.manifests.document import Delivery, Document
+from kubesched_lint.sources.manifests.loader import Entry, documents
 
 DAY = "2026-06-01"
 """The day on which the examples of cards are linted."""
@@ -47,7 +48,13 @@ def lint_example(example: Example, rules: Sequence[Rule], book: Rulebook) -> Rep
 def manifests_of(example: Example) -> ManifestSet:
     """Return the manifests of an example, compared with those before the change if it has some."""
     texts = (example.manifest, example.before or "")
-    after, before = (
-        manifest_set(documents(MANIFEST, text.encode(), SHIPPED.is_read), example.setting.namespace) for text in texts
-    )
+    after, before = (manifest_set(_documents(example, text), example.setting.namespace) for text in texts)
     return after if example.before is None else replace(after, before=before.inventory)
+
+
+def _documents(example: Example, text: str) -> Iterator[Entry]:
+    """Yield the documents of a text, as delivered as the example says."""
+    titles = (f"Kustomization flux-system/{name}" for name in ("first", "second", "third"))
+    for entry in documents(MANIFEST, text.encode(), SHIPPED.is_read):
+        is_delivered = example.setting.flux and isinstance(entry, Document)
+        yield replace(entry, delivered_by=Delivery(next(titles))) if is_delivered else entry

@@ -46,6 +46,8 @@ class ExampleOptions(Struct, frozen=True):
     """Parameters of the card's own rule."""
     skipped: bool = False
     """Whether the rule must be skipped here."""
+    flux: bool = False
+    """Whether a Kustomization of Flux of its own applies each document."""
 
 
 class ExpectedFinding(Struct, frozen=True):
@@ -278,6 +280,8 @@ def _setting(card: Card, fence: Fence, words: Iterable[str], base: ExampleOption
                 setting = replace(setting, profile="strict")
             case ["skipped"]:
                 setting = replace(setting, skipped=True)
+            case ["flux"]:
+                setting = replace(setting, flux=True)
             case ["apply-order", order]:
                 setting = replace(setting, apply_order=order)
             case ["kubernetes-version", version]:

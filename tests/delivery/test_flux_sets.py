@@ -595,3 +595,31 @@ def test_a_change_of_a_set_is_compared_with_the_set_before(repo: Path, arguments
     (repo / "apps" / "web.yaml").write_text(files["apps/web.yaml"].replace("replicas: 3", "replicas: 5"))
     done = called(*arguments, cwd=repo)
     assert (done.returncode, "web" in done.stdout, "could not be read" in done.stdout) == (1, True, False)
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "is_told"),
+    [
+        ("{team: web}", "", True),
+        ("{}", "", True),
+        ("{team: shop}", "", False),
+        ("{team: web}", ", annotations: {kustomize.toolkit.fluxcd.io/ssa: Merge}", False),
+    ],
+)
+def test_two_kustomizations_that_label_one_namespace_are_told(
+    repo: Path, labels: str, annotations: str, is_told: bool
+) -> None:
+    def namespace(labels: str, more: str = "") -> str:
+        return f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: shop, labels: {labels}{more}}}\n"
+
+    files = {
+        "clusters/prod/apps.yaml": flux("first", "./first") + flux("second", "./second"),
+        "first/ns.yaml": namespace("{team: shop}"),
+        "second/ns.yaml": namespace(labels, annotations),
+        "second/web.yaml": WEB.replace("namespace: default", "namespace: shop"),
+    }
+    write(repo, files)
+    said = called("lint", "--format", "concise", "--select", "defined-twice").stdout
+    words = "apply Namespace shop with different labels (team): each sync replaces what the last one set"
+    assert (words in said) is is_told
+    assert said.count("second/ns.yaml:3:18: warning defined-twice") == is_told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from kubesched_lint.engine.model.policy import Namespace
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.scenario.applying.order import WAVE
 from kubesched_lint.engine.scenario.applying.phases import phase_of
@@ -26,7 +27,7 @@ def created_later(workload: Workload, other: Workload, scenario: Scenario) -> La
 
     What different Kustomizations or Applications apply has no order, unless one waits for the other.
     """
-    by, others = _delivery(workload), _delivery(other)
+    by, others = delivery_of(workload), delivery_of(other)
     if by is not None and others is not None and by.title != others.title:
         if others.title in by.after:
             return None
@@ -48,8 +49,9 @@ def _words(workload: Workload) -> str:
     return phase.words({WAVE: "0", **workload.annotations} if phase.phase == 0 else workload.annotations)
 
 
-def _delivery(workload: Workload) -> Delivery | None:
-    return getattr(workload.source, "delivered_by", None)
+def delivery_of(item: Workload | Namespace) -> Delivery | None:
+    """Return what applies an object in a cluster, where that is known."""
+    return getattr(item.source, "delivered_by", None)
 
 
 def _path(workload: Workload) -> str:

@@ -64,9 +64,8 @@ def _relabelled(earlier: Namespace, later: Namespace, first: str, second: str) -
     Flux applies all with one field manager, so a label that the other Kustomization lacks goes, too.
     """
     label = first_difference(earlier.labels, later.labels)
-    policies = {written_at(item.source, _SSA) or "Override" for item in (earlier, later)}
-    if label is None or policies != {"Override"}:  # to merge keeps what others set
-        return
+    if label is None or any(written_at(item.source, _SSA) not in (None, "Override") for item in (earlier, later)):
+        return  # a policy such as Merge keeps what others set
     yield Hazard(
         at=_NAME,
         source=later.source,

@@ -500,7 +500,7 @@ RULES = (
     ),
     Rule(
         slug='defined-twice',
-        summary='An object is defined twice, in one file or by two Kustomizations, and the two differ',
+        summary='An object is defined twice in one file, or a Namespace by two Kustomizations, and the two differ',
         family='api',
         severity=Severity.WARNING,
         evidence=('pattern',),

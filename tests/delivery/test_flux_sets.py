@@ -604,6 +604,7 @@ def test_a_change_of_a_set_is_compared_with_the_set_before(repo: Path, arguments
         ("{}", "", True),
         ("{team: shop}", "", False),
         ("{team: web}", ", annotations: {kustomize.toolkit.fluxcd.io/ssa: Merge}", False),
+        ("{team: web}", ", annotations: {kustomize.toolkit.fluxcd.io/ssa: {no: text}}", False),
     ],
 )
 def test_two_kustomizations_that_label_one_namespace_are_told(

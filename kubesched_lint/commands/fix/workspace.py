@@ -22,7 +22,6 @@ from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.sources.manifests.changes import Append, Change, ChangeError, Put, Remove, Rename
 from kubesched_lint.sources.manifests.document import Document, Text
 from kubesched_lint.sources.manifests.editing import splice_of, spliced
-from kubesched_lint.sources.manifests.filling import Filling
 from kubesched_lint.sources.manifests.inputs import LARGEST, STDIN, standard_input
 from kubesched_lint.sources.manifests.loader import Entry, documents
 from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
@@ -119,10 +118,7 @@ class Workspace(Struct, frozen=True):
         workspace = self
         if document.path not in self.open_files:
             mine = [d for d in self.manifests.documents if d.path == document.path]
-            if any(
-                own_document.filled_in is not None and isinstance(own_document.filled_in.by, Filling)
-                for own_document in mine
-            ):
+            if any(own_document.has_variables for own_document in mine):
                 raise ChangeError("Flux fills in variables of this file: change it by hand")
             data = self.buffers[document.path] if document.path in self.buffers else _bytes(document.path)
             open_file = None if data is None else _open_file(document.path, data, mine, self.manifests.kinds)

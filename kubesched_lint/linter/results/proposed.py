@@ -11,7 +11,7 @@ from kubesched_lint.engine.base.places import Source
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.linter.results.rule_results import RuleResult
-from kubesched_lint.sources.manifests.document import Document, FilledIn
+from kubesched_lint.sources.manifests.document import Document
 
 
 def proposed(judged: RuleResult, scenario: Scenario) -> Iterator[Remedy]:
@@ -47,12 +47,5 @@ def _changes_a_file(remedy: Remedy, judged: RuleResult) -> bool:
     if not isinstance(source, Document):
         return False
     if source.rendering is None:
-        return source.filled_in is None or not _is_of_a_set(source.filled_in)
+        return not source.has_variables  # as Workspace.open
     return in_source(*written(remedy, source)) is not None
-
-
-def _is_of_a_set(filled_in: FilledIn) -> bool:
-    """Whether Flux fills in the variables: ``Workspace.open`` builds such a file again, and writes no text of it."""
-    from kubesched_lint.sources.manifests.filling import Filling  # with a reader of all of YAML
-
-    return isinstance(filled_in.by, Filling)

@@ -168,6 +168,9 @@ def _read(written: Itself[Text]) -> dict[str, Any]:
 class Fills(Protocol):
     """What Flux or Argo CD fill in."""
 
+    has_variables: ClassVar[bool]
+    """Whether it puts texts in place of variables."""
+
     def filled(self, document: Document) -> Document: ...
 
 
@@ -228,6 +231,11 @@ class Document(Manifest, frozen=True):
     """Beside ``stands_for``: ``value`` has all fields that are applied."""
     delivered_by: Delivery | None = None
     """None if nothing says what applies it, or when."""
+
+    @property
+    def has_variables(self) -> bool:
+        """Whether variables were filled in: its file has other texts, which no fix of the file may touch."""
+        return self.filled_in is not None and self.filled_in.by.has_variables
 
     @property
     def value(self) -> dict[str, Any]:

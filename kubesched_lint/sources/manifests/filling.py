@@ -7,7 +7,7 @@ Flux fills in text, where a quoted ``"${REPLICAS}"`` has lost its quotes.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -42,6 +42,7 @@ class Variables(Struct, frozen=True):
 class Filling(Struct, frozen=True):
     """How variables are filled in: once for each Kustomization that applies the folder; None fills in nothing."""
 
+    has_variables: ClassVar[bool] = True
     ways: tuple[Variables | None, ...]
 
     def filled(self, document: Document) -> Document:
@@ -93,6 +94,7 @@ class Filling(Struct, frozen=True):
 class Homing(Struct, frozen=True):
     """Gives objects without a namespace the one of their Application, as Argo CD does."""
 
+    has_variables: ClassVar[bool] = False
     namespace: str
 
     def filled(self, document: Document) -> Document:

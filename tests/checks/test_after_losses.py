@@ -124,6 +124,19 @@ def test_nothing_is_said_where_a_loss_leaves_no_set_short(events, count, cpu):
     assert not report_of(sketch(1, "abc", "2"), *made, events=events).short_after_losses
 
 
+def test_a_line_above_the_matrix_says_of_which_nodes_it_speaks():
+    """ "Whichever of the 3 nodes" of a cluster with six; and "any of 2 nodes" in place of their names."""
+    made = [workload("Deployment", name, 3, {**asking("900m"), "nodeSelector": {ZONE: "a"}}) for name in ("web", "db")]
+    (some,) = report_of(sketch(3, "ab", "2"), *made, events=("node-loss",)).short_after_losses
+    assert some.message.startswith("whichever of the 3 nodes that they may use is lost, at least 2 of the 6 pods")
+    nodes = sketch(1, "abc", "3")
+    small = replace(nodes.inventory.nodes[0], allocatable={**nodes.inventory.nodes[0].allocatable, "cpu": 1000})
+    cluster = replace(nodes, inventory=replace(nodes.inventory, nodes=(small, *nodes.inventory.nodes[1:])))
+    made = [workload("Deployment", name, 3, asking("900m")) for name in ("web", "db")]
+    (named,) = report_of(cluster, *made, events=("node-loss",)).short_after_losses
+    assert named.message.startswith("after node w-b or w-c is lost, at least 2 of the 6 pods")
+
+
 def test_what_one_workload_lacks_its_row_says():
     assert not report_of(sketch(1, "abc", "2"), workload("Deployment", "web", 6, asking("900m"))).short_after_losses
 

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
+from kubesched_lint.engine.bounds.least import _filled
 from kubesched_lint.engine.events.answers.cells import (
     BAD,
     BY_SCORES,
@@ -141,8 +142,55 @@ def test_while_rollouts_fail_the_matrix_alone_tells_who_fails_later(healthy: Sim
     rows = [replace(row, cells=each) for row, each in zip(healthy.rows, cells, strict=False)]
     lines = as_text(replace(healthy, rows=tuple(rows), events=("rollout", "node-loss", "drain"))).splitlines()
     assert "  default/app-0: first cause" in lines
+    assert "3 workloads: 2 fail here (1 after a loss, -v says why), 1 ok" in lines
     assert any("default/app-1 " in line for line in lines)
     assert not any("later cause" in line for line in lines)
+
+
+def test_a_reason_says_when_unless_it_is_of_the_deploy_or_the_rollout(healthy: SimulationReport) -> None:
+    """A workload that deploys well stood below "fails (!)" with no more than its quota."""
+    fine = of(FINE, "2/2 ok", 2, 2, proven=True)
+    most = replace(of(BAD, "1/2", 1, 1, proven=True), event="hpa-max", why="a quota")
+    row = replace(healthy.rows[0], cells=(fine, most))
+    lines = as_text(replace(healthy, rows=(row,), events=("rollout", "hpa-max"))).splitlines()
+    assert "  default/app-0 (HPA max): a quota" in lines
+
+
+def test_two_reasons_of_one_workload_say_when_each_is_one(healthy: SimulationReport) -> None:
+    """A line stood twice but for "(only in orders that the default scores avoid)", and no event told them apart."""
+    full = replace(of(DEPENDS, "0–2/2", 0, 2), why="0–2 of 2 pods run: zone a may fill up")
+    cells = (replace(full, event="deploy", verdict=BY_SCORES), *(replace(full, event=e) for e in healthy.events[1:]))
+    text = as_text(replace(healthy, rows=(replace(healthy.rows[0], cells=cells),)))
+    told = "  default/app-0 ({}): zone a may fill up{}"
+    assert told.format("deploy", " (only in orders that the default scores avoid)") in text
+    assert told.format("rollout, HPA max, scale down and 3 more", "") in text
+
+
+def test_beside_a_rollout_that_may_fail_nobody_is_told_who_does_so_only_after_a_loss(healthy: SimulationReport) -> None:
+    """ "4 workloads: other pods may fill all nodes" hid the one whose rollout may fail."""
+    fine = of(FINE, "2/2 ok", 2, 2, proven=True)
+    why = "0–2 of 2 pods run: other pods may fill all nodes that it may use"
+    rollout, loss = (replace(of(DEPENDS, "0–2/2", 0, 2), event=e, why=why) for e in ("rollout", "node-loss"))
+    cells = ((rollout, loss), *[(fine, loss)] * 3)
+    rows = tuple(replace(row, cells=each) for row, each in zip(healthy.rows, cells, strict=False))
+    lines = as_text(replace(healthy, rows=rows, events=("rollout", "node-loss"))).splitlines()
+    assert "  default/app-0: other pods may fill all nodes that it may use" in lines
+    assert "4 workloads may fail (3 after a loss, -v says why)" in lines
+
+
+@pytest.mark.parametrize(("nodes", "lost", "told"), [
+    (3, 0, "other pods may fill all nodes that they may use"),
+    (2, 1, "other pods may fill 2 of their 3 nodes, and 1 may be lost"),
+])  # fmt: skip
+def test_a_reason_of_several_workloads_speaks_of_them(
+    healthy: SimulationReport, nodes: int, lost: int, told: str
+) -> None:
+    why = f"0–2 of 2 pods run: {_filled(nodes, 0b111, lost)}"
+    cell = replace(of(DEPENDS, "0–2/2", 0, 2), why=why)
+    rows = tuple(replace(row, cells=(cell,)) for row in healthy.rows[:2])
+    assert f"  default/app-0, default/app-1: {told}" in as_text(replace(healthy, rows=rows, events=("rollout",)))
+    alone = as_text(replace(healthy, rows=rows[:1], events=("rollout",)))
+    assert f"  default/app-0: {told}".replace("they", "it").replace("their", "its") in alone
 
 
 def test_the_counts_of_a_long_matrix_add_up(healthy: SimulationReport) -> None:
@@ -159,8 +207,9 @@ def test_the_counts_of_a_long_matrix_add_up(healthy: SimulationReport) -> None:
     lines = as_text(replace(healthy, rows=tuple(every), events=events)).splitlines()
     left_out = "20 workloads ok, 1 ok or unknown and 2 ok until a loss"
     assert f"not shown: {left_out} (--all)" in lines
-    assert "25 workloads: 3 fail here (1 after a loss), 1 may fail (1 after a loss), 1 unknown, 20 ok" in lines
-    assert "  default/app-1: too many" in lines
+    counts = "3 fail here (1 after a loss, -v says why), 1 may fail (1 after a loss), 1 unknown, 20 ok"
+    assert f"25 workloads: {counts}" in lines
+    assert "  default/app-1 (HPA max): too many" in lines
     assert not any("later cause" in line for line in lines)
     assert any(line.startswith("unknown (?), 2 of 75 cells") for line in lines)
 
@@ -186,8 +235,9 @@ def test_two_workloads_with_numbers_of_their_own_share_no_range(healthy: Simulat
         return [line for line in text.splitlines() if "host ports" in line]
 
     assert causes(2, 9) == [f"  default/app-{n}: {why.format(count)}" for n, count in ((0, 2), (1, 9))]
-    assert causes(2, 2) == [f"  default/app-0, default/app-1: {why.format(2)}"]
-    assert causes(2, 3, 4, 9) == [f"  4 workloads: {why.format('2 to 9')}"]
+    theirs = why.replace("it", "they")
+    assert causes(2, 2) == [f"  default/app-0, default/app-1: {theirs.format(2)}"]
+    assert causes(2, 3, 4, 9) == [f"  4 workloads: {theirs.format('2 to 9')}"]
 
 
 def test_a_message_of_the_scheduler_is_never_changed(healthy: SimulationReport) -> None:
@@ -307,6 +357,7 @@ def test_below_the_matrix_stands_what_its_signs_mean(healthy: SimulationReport) 
         of(BAD, "1/2 unreachable", 1, 1),
         of(NONE, "no HPA", 0, 0),
         of(BAD, "0–2/4", 0, 2),
+        of(DEPENDS, "1–4/4", 1, 4),
     )
     meanings = (
         "10/12: 10 of 12 pods run",
@@ -317,10 +368,12 @@ def test_below_the_matrix_stands_what_its_signs_mean(healthy: SimulationReport) 
         "1/2: 1 of 2 pods run, u worse if unreachable",
         "· n/a",
         "≤2/4: at most 2 of 4 pods run",
+        "1–4/4: 1 to 4 run",
     )
     for cell, meaning in zip(cells, meanings, strict=True):
         assert signs([cell]) == meaning
-    assert signs(cells).startswith("0/2: 0 of 2 pods run, stuck: never ends, blocked: by a budget, ~ likely, u ")
+    assert signs(cells[:-1]).startswith("0/2: 0 of 2 pods run, stuck: never ends, blocked: by a budget, ~ likely, u ")
+    assert signs(cells).startswith("1–4/4: 1 to 4 run, stuck: never ends, "), "a range explains a number, too"
     rows = [replace(row, cells=(each,)) for row, each in zip(healthy.rows, (cells[0], cells[2]), strict=False)]
     shown = replace(healthy, rows=tuple(rows), events=("rollout",))
     assert "10/12: 10 of 12 pods run, stuck: never ends" in as_text(shown).splitlines()

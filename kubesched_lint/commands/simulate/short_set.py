@@ -7,7 +7,7 @@ from collections.abc import Iterator, Set
 from msgspec import Struct
 
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.text import first_few, many, plural
+from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
 from kubesched_lint.engine.placing.together.after_losses import Short, short_after_losses
 from kubesched_lint.engine.scenario.premises.device_premises import set_premises
 from kubesched_lint.engine.scenario.scenario import Scenario
@@ -55,9 +55,10 @@ def short_sets(scenario: Scenario, events: Set[str]) -> Iterator[ShortAfterLoss]
 def _message(short: Short) -> str:
     what, number = _WHAT[short.event], len(short.lost)
     if number == short.of > 1:
-        when = f"whichever of the {short.of} {what}s is lost"
-    elif number == 1:
-        when = f"after {what} {short.lost[0]} is lost"
+        theirs = "" if short.is_whole_cluster else " that they may use"
+        when = f"whichever of the {short.of} {what}s{theirs} is lost"
+    elif number <= SHOWN:
+        when = f"after {what} {first_few(short.lost, ' or ')} is lost"
     else:
         when = f"after any of {number} {what}s is lost ({first_few(short.lost)})"
     of = f"the {many(short.wanted, 'pod')} of {many(len(short.demands), 'workload')}"

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.base.text import SHOWN, first_few, many
+from kubesched_lint.engine.base.text import SHOWN, first_few
 from kubesched_lint.engine.cluster.cluster import NO_MORE_NODES
 from kubesched_lint.engine.events.answers.cells import BY_SCORES, REFUSED, UNKNOWN, Cell
 from kubesched_lint.engine.events.answers.counted_cells import what_is_open
@@ -42,6 +42,15 @@ _A_PROOF = re.compile(r"^a proof[:;] ")
 """What every such cell lacks; what follows says why."""
 _OF_A_QUOTA = re.compile(r" \(allows [^()]*\)$")
 """What a quota allows to each of those that share it: ``-v`` has it."""
+_TWICE = re.compile(r"(needs an? (\S+) of its own, and \d+) \2s? can hold one")
+"""How a bound by domains names these twice."""
+_OF_SEVERAL = (
+    (re.compile(r"\bthat it (may|can) use\b"), r"that they \1 use"),
+    (re.compile(r"\bof its (?=\d)"), "of their "),
+    (re.compile(r"\bits volumes may hold it\b"), "their volumes may hold them"),
+    (re.compile(r"\bno node is left for it\b"), "no node is left for them"),
+)
+"""What a cause says of the workload → of several."""
 _SEARCHED = re.compile(r"^an exact search over [^;]*(; )?")
 _QUOTED = re.compile(r"0/\d+ nodes are available: ")
 """How a message of the scheduler begins: its words are not ours to change, so the first of several is an example."""
@@ -131,7 +140,7 @@ def _lacking(missing: str) -> str:
 
 
 def _in_short(cause: str) -> str:
-    return cause.replace("ResourceQuota ", "quota ")
+    return _TWICE.sub(r"\1 can hold one", cause.replace("ResourceQuota ", "quota "))
 
 
 def _plain(cell: Cell) -> str:
@@ -161,7 +170,10 @@ def _range(alternatives: str, other: str) -> str:
 
 def said(reason: Reason) -> str:
     """Return the cause in words: the alternatives of what varies become a range of numbers, or the first names."""
-    return _VARIES.sub(lambda match: _alternatives(match.group().split("|")), reason.cause)
+    cause = _VARIES.sub(lambda match: _alternatives(match.group().split("|")), reason.cause)
+    for of_each, of_several in _OF_SEVERAL if len(reason.cells) > 1 else ():
+        cause = of_each.sub(of_several, cause)
+    return cause
 
 
 def _alternatives(values: Sequence[str]) -> str:
@@ -177,7 +189,7 @@ def _alternatives(values: Sequence[str]) -> str:
 
 
 def events_of(cells: Iterable[Cell], all_events: Sequence[str]) -> str:
-    """Return the events of the cells, or their number where these are more than three."""
+    """Return the first three events of the cells, and how many there are more."""
     events = {cell.event for cell in cells}
     titles = [event_title(event) for event in all_events if event in events]
-    return ", ".join(titles) if len(titles) <= SHOWN else many(len(titles), "event")
+    return first_few(titles)

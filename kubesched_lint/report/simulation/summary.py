@@ -54,9 +54,9 @@ _FAILING: Mapping[str, tuple[str, str]] = {
 _STATES: Mapping[str, str] = {
     REFUSED: "refused",
     UNKNOWN: "unknown",
-    LIKELY_OK: "likely ok (ok~)",
+    LIKELY_OK: LIKELY_OK,
     OK: "ok",
-    NOT_CONCERNED: "inactive",
+    NOT_CONCERNED: "without pods",
 }
 _HEADS: Mapping[str, str] = {
     REFUSED: "refused",
@@ -66,6 +66,7 @@ _HEADS: Mapping[str, str] = {
     UNKNOWN: "unknown (?)",
 }
 _BAD_HERE = (FAILS_HERE, MAY_FAIL)
+_AFTER_LOSS = "after a loss"
 _WORKLOADS = re.compile(r"[A-Z][A-Za-z]+ [\w.-]+/[\w.-]+(, [A-Z][A-Za-z]+ [\w.-]+/[\w.-]+)*( and [\d,]+ more)?")
 
 
@@ -86,12 +87,7 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
 
     While some rollouts fail, the matrix alone tells of workloads that fail only after a loss.
     """
-    every = _once_each(simulation, _without_repeats(reasons(simulation)))
-    is_brief = any(map(_is_of_a_rollout, every))
-    if is_brief:
-        every = [
-            _before_losses(reason) for reason in every if reason.word not in _BAD_HERE or not _is_of_losses(reason)
-        ]
+    every = _told_reasons(simulation)
     open_cells = _unknown_cells(simulation)
     for word_, most in MOST_REASONS.items():
         of_word = [reason for reason in every if reason.word == word_]
@@ -108,8 +104,19 @@ def _reasons(simulation: SimulationReport, palette: Palette, room: int) -> Itera
                     yield from (first.replace(_HEADS[word_], head, 1), *rest)
                     continue
                 yield f"{head}{more}"
-                for line in _lines_of(simulation, told, most, is_brief=is_brief):
-                    yield from wrapped(f"  {line}", room, 4)
+                yield from _lines_of(simulation, told, most, room)
+
+
+def _told_reasons(simulation: SimulationReport) -> Sequence[Reason]:
+    """Return the reasons that the summary tells: while some rollouts fail, none of what fails only after a loss."""
+    every = _once_each(simulation, _without_repeats(reasons(simulation)))
+    if not any(map(_is_of_a_rollout, every)):
+        return every
+    return [_before_losses(reason) for reason in every if not _is_left_to_the_matrix(reason)]
+
+
+def _is_left_to_the_matrix(reason: Reason) -> bool:
+    return reason.word in _BAD_HERE and all(cell.event in LOSSES for cell in _cells_of(reason))
 
 
 def _of_one_reason(simulation: SimulationReport, reason: Reason, room: int) -> Sequence[str]:
@@ -122,29 +129,42 @@ def _of_one_reason(simulation: SimulationReport, reason: Reason, room: int) -> S
     return min((list(wrapped(each, room, 2)) for each in told), key=len)
 
 
-def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int, *, is_brief: bool) -> Iterator[str]:
+def _lines_of(simulation: SimulationReport, told: Sequence[Reason], most: int, room: int) -> Iterator[str]:
+    """Yield the reasons of a heading; what only comes later has its place where that takes no line of its own."""
     most += len(told) == most + 1  # a line that says so would be as long
-    yield from (_told(simulation, reason, is_brief=is_brief) for reason in told[:most])
+    tellings = Counter(number for reason in told for number in reason.cells)
+    for reason in told[:most]:
+        is_one_of_several = any(tellings[number] > 1 for number in reason.cells)
+        texts = [_told(simulation, reason, names_events=is_one_of_several)]
+        if not _is_of_a_rollout(reason):
+            texts.append(_told(simulation, reason, names_events=is_one_of_several, with_place=False))
+        yield from min((list(wrapped(f"  {text}", room, 4)) for text in texts), key=len)
     if len(told) > most:
         left = {number for reason in told[most:] for number in reason.cells}
-        yield f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
+        rest = f"{many(len(left), 'workload')} for {many(len(told) - most, 'more reason')}: -v lists them"
+        yield from wrapped(f"  {rest}", room, 4)
 
 
 def _is_of_a_rollout(reason: Reason) -> bool:
     bad = reason.word in (FAILS, *_BAD_HERE)
-    return bad and any(cell.event in ("deploy", "rollout") for cells in reason.cells.values() for cell in cells)
+    return bad and any(cell.event in ("deploy", "rollout") for cell in _cells_of(reason))
 
 
-def _is_of_losses(reason: Reason) -> bool:
-    return all(cell.event in LOSSES for cells in reason.cells.values() for cell in cells)
+def _cells_of(reason: Reason) -> Sequence[Cell]:
+    return [cell for cells in reason.cells.values() for cell in cells]
 
 
 def _before_losses(reason: Reason) -> Reason:
-    """Return the reason of what fails here or may fail without the cells of losses, of which the matrix tells."""
-    if reason.word not in _BAD_HERE or _is_of_a_rollout(reason):
+    """Return the reason of what fails here or may fail without the losses of which the matrix tells.
+
+    These are, where a rollout fails for this reason, those of workloads that do so only after a loss.
+    """
+    if reason.word not in _BAD_HERE:
         return reason
-    kept = ((number, [c for c in cells if c.event not in LOSSES]) for number, cells in reason.cells.items())
-    left = {number: cells for number, cells in kept if cells}
+    early = {number: [c for c in cells if c.event not in LOSSES] for number, cells in reason.cells.items()}
+    left = {number: cells for number, cells in early.items() if cells}
+    if _is_of_a_rollout(reason):
+        left = {number: reason.cells[number] for number in left}
     causes = {cause_of(cell) for cells in left.values() for cell in cells}  # without the numbers of the losses
     return Reason(reason.word, causes.pop() if len(causes) == 1 else reason.cause, left)
 
@@ -179,24 +199,23 @@ def _wants_nodes(reason: Reason) -> bool:
     return any(wants_nodes(cell) for cells in reason.cells.values() for cell in cells)
 
 
-def _told(simulation: SimulationReport, reason: Reason, *, is_brief: bool = False) -> str:
+def _told(simulation: SimulationReport, reason: Reason, *, names_events: bool = False, with_place: bool = True) -> str:
     """Return ``shop/web (zone loss): CAUSE (PATH:LINE)``; more than one workload has no common line.
 
-    The matrix marks the events of what fails from the start, and of what is unknown in many; ``is_brief``: beside
-    rollouts that fail, it alone tells the event of what fails later.
+    The matrix marks the events of what fails from the start, and of what is unknown in many. ``names_events``: a
+    workload has several reasons, which differ in their events.
     """
     names = names_of(simulation, reason.cells)
     whose = ", ".join(names) if len(names) <= SHOWN else many(len(names), "workload")
-    cells = [cell for each in reason.cells.values() for cell in each]
+    cells = _cells_of(reason)
     events = {cell.event for cell in cells}
-    is_of_few = reason.word != FAILS and not _is_of_a_rollout(reason) and len(events) <= SHOWN
-    is_later = is_brief and reason.word in _BAD_HERE and not _is_of_a_rollout(reason)
+    is_of_few = not _is_of_a_rollout(reason) and len(events) <= SHOWN
     of_rows = (cell for row in simulation.rows if row.number in reason.cells for cell in row.cells)
     concerned = {cell.event for cell in of_rows if cell.verdict != NONE}
-    says_when = is_of_few and not is_later and not (len(simulation.events) > 1 and concerned == events)
-    when = f" ({events_of(cells, simulation.events)})" if says_when else ""
+    says_when = is_of_few and not (len(simulation.events) > 1 and concerned == events)
+    when = f" ({events_of(cells, simulation.events)})" if says_when or names_events else ""
     is_alone = len({simulation.workloads[number].ref for number in reason.cells}) == 1
-    place = simulation.place(cells[0]) if is_alone and not is_later else None
+    place = simulation.place(cells[0]) if is_alone and with_place else None
     line = f" ({at(place)})" if place is not None else ""
     return f"{whose}{when}: {said(reason)}{line}"
 
@@ -218,17 +237,27 @@ def _counts(simulation: SimulationReport) -> str:
         of_each.setdefault(simulation.workloads[row.number].ref, []).extend(row.cells)
     counts = Counter(worst(cells) for cells in of_each.values() if cells)
     told = f"{many(len(of_each), 'workload')}{f' ({first_few(simulation.environments)})' * bool(simulation.holds_in)}"
-    if len(counts) == 1:
-        (only,) = counts
-        are = "" if only in _FAILING else f"{plural(len(of_each), 'is', 'are')} "
-        return f"{told} {are}{_counted_as(only, len(of_each))}"
     before = Counter(worst(c for c in cells if c.event not in LOSSES) for cells in of_each.values() if cells)
-    return f"{told}: {', '.join(_part(term, counts[term], before[term]) for term in WORST_FIRST if counts[term])}"
+    parts = [_part(term, counts[term], before[term]) for term in WORST_FIRST if counts[term]]
+    if len(parts) == 1:
+        are = "" if counts.keys() <= _FAILING.keys() else f"{plural(len(of_each), 'is', 'are')} "
+        text = f"{told} {are}{parts[0].partition(' ')[2]}"
+    else:
+        text = f"{told}: {', '.join(parts)}"
+    left_out = _leaves_losses_out(simulation)
+    return text.replace(f" {_AFTER_LOSS}", f" {_AFTER_LOSS}, -v says why", 1) if left_out else text
+
+
+def _leaves_losses_out(simulation: SimulationReport) -> bool:
+    """Whether the report tells no reason of some workloads that fail here, or may fail, after a loss."""
+    every, told = reasons(simulation), _told_reasons(simulation)
+    of_told = {simulation.workloads[number].ref for reason in told for number in reason.cells}
+    return any(simulation.workloads[number].ref not in of_told for reason in every for number in reason.cells)
 
 
 def _part(word_: str, count: int, before: int) -> str:
     """Return ``5 fail here (2 after a loss)``."""
-    only = f" ({count - before} after a loss)" if word_ in _BAD_HERE and before < count else ""
+    only = f" ({count - before} {_AFTER_LOSS})" if word_ in _BAD_HERE and before < count else ""
     return f"{count} {_counted_as(word_, count)}{only}"
 
 

@@ -62,6 +62,7 @@ _NOT_SHOWN = re.compile(r"( −[\d,]+| \(PDB .*\)|\d+/\d+ by scores)?( \*)?( \?)
 """What the end of a cell's text says and its mark leaves out, or says in another way."""
 _MANY_OK = re.compile(r"^\d+/\d+ ok~?$")
 _COUNTED = re.compile(r"(≤?)(\d+)/(\d+)")
+_RANGE = re.compile(r"(\d+)–(\d+)/(\d+)")
 
 
 def event_title(event: str) -> str:
@@ -151,9 +152,12 @@ def signs(cells: Iterable[Cell]) -> str:
         filter(None, map(_COUNTED.fullmatch, sorted(parts, key=lambda part: ("≤" in part, len(part))))), None
     )
     most, count, wanted = counted.groups() if counted else ("", "", "")
+    between = next(filter(None, map(_RANGE.fullmatch, sorted(parts, key=len))), None)
+    low, high, of = between.groups() if between else ("", "", "")
     ends = {end for part in parts for end in part.partition(",")[0].split("/")}
     meanings = {
-        f"{most}{count}/{wanted}: {'at most ' * bool(most)}{count} of {wanted} pods run": counted,
+        f"{most}{count}/{wanted}: {'at most ' * bool(most)}{count} of {wanted} pods run": counted and not between,
+        f"{low}–{high}/{of}: {low} to {high} run": between,
         "stuck: never ends": "stuck" in ends,
         "blocked: by a budget": "blocked" in ends,
         "~ likely": any(part.endswith("~") for part in parts),

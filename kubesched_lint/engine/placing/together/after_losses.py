@@ -38,6 +38,8 @@ class Short(Struct, frozen=True):
     lost: tuple[str, ...]
     of: int
     """The number of nodes, or of zones, where the pods may run."""
+    is_whole_cluster: bool
+    """Whether the cluster has no others."""
     mildest: str
     """The loss after which the fewest wait; both numbers are of it."""
     waiting: int
@@ -138,4 +140,13 @@ def _of(confined: _Confined, event: str, losses: Losses) -> Iterator[Short]:
         if short:
             mildest = min(short, key=lambda name: short[name])
             because = POD_LIMIT if resource == PODS else resource
-            yield Short(event, tuple(short), len(near), mildest, *short[mildest], tuple(confined.demands), because)
+            yield Short(
+                event,
+                tuple(short),
+                len(near),
+                len(near) == len(losses),
+                mildest,
+                *short[mildest],
+                tuple(confined.demands),
+                because,
+            )

@@ -22,10 +22,13 @@ from kubesched_lint.engine.events.answers.cells import (
     Cell,
     Range,
 )
+from kubesched_lint.engine.events.answers.counted_cells import what_is_open, why_open
+from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
+from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation import cell_reasons
 from kubesched_lint.report.simulation.cell_reasons import cause_of
-from kubesched_lint.report.simulation.report import as_html_fragment, as_text
+from kubesched_lint.report.simulation.report import as_html_fragment, as_json, as_text, explained
 from kubesched_lint.report.wording.verdict_words import MEANINGS, mark, signs, verdict_words, word
 from tests.events.simulated import apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal
@@ -191,6 +194,32 @@ def test_a_reason_of_several_workloads_speaks_of_them(
     assert f"  default/app-0, default/app-1: {told}" in as_text(replace(healthy, rows=rows, events=("rollout",)))
     alone = as_text(replace(healthy, rows=rows[:1], events=("rollout",)))
     assert f"  default/app-0: {told}".replace("they", "it").replace("their", "its") in alone
+
+
+def test_the_long_report_blames_the_budget_of_a_drain_that_may_never_end(healthy: SimulationReport) -> None:
+    """It blamed nodes that other pods may fill, above the line of the budget and the refusal of the eviction."""
+    why = "2 random traces of the default scheduler end well and badly; {} of 4 pods run: other pods may fill 2 nodes"
+    drain = replace(of(DEPENDS, "may block (PDB keep)", 4, 4, stuck=True), event="drain", why=why.format("4"))
+    drain = replace(drain, blamed=DisruptionBudget("default", "keep"))
+    waits = replace(drain, bound=Range(0, 4, "bound"), why=why.format("0–4"))
+
+    def texts(cell: Cell) -> tuple[str, ...]:
+        told = replace(healthy, rows=(replace(healthy.rows[0], cells=(cell,)),), events=("drain",))
+        return explained(told), as_text(told, verbose=True), as_json(told)
+
+    for text in texts(drain):
+        assert "end well and badly; PDB keep allows no further eviction" in text
+        assert "other pods" not in text
+    for text in texts(waits):
+        assert "other pods may fill 2 nodes, and then PDB keep allows no further eviction" in text
+
+
+def test_one_pod_runs_and_not_one_pods() -> None:
+    """The summary takes its reason from these words."""
+    full = Bound(0, "other pods may fill 2 nodes")
+    for wanted, told in ((1, "0–1 of 1 pod run: "), (2, "0–2 of 2 pods run: ")):
+        why = why_open(EventBounds(wanted, full, Bound(wanted, "")))
+        assert (why, what_is_open(why)) == (told + full.why, full.why)
 
 
 def test_the_counts_of_a_long_matrix_add_up(healthy: SimulationReport) -> None:

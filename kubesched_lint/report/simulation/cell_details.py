@@ -13,6 +13,7 @@ from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.text import brief, many
 from kubesched_lint.engine.events.answers.cells import BY_SCORES, NONE, REFUSED, UNKNOWN, Cell, Witness
 from kubesched_lint.engine.verdicts.at_once import AtOnce
+from kubesched_lint.report.simulation.cell_reasons import whole_reason
 from kubesched_lint.report.terminal.cells import wrapped
 from kubesched_lint.report.terminal.palette import Palette
 from kubesched_lint.report.wording.verdict_words import event_title, mark, needs_a_word, verdict_words
@@ -31,7 +32,7 @@ def _bad_end(cell: Cell) -> str:
 def behind(simulation: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]]:
     """Yield (label, text); the lines of a trace share one label."""
     if cell.why:
-        yield "because", cell.why
+        yield "because", whole_reason(cell)
     place = simulation.place(cell)
     if place is not None:
         yield "line", f"{place.path}:{place.span.line}"
@@ -126,7 +127,7 @@ def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _Printe
     events = "every event" if every else ", ".join(f"{event_title(c.event)} {_with_bound(c)}" for c in group)
     yield f"  {events}: {verdict_words(first)}", 4
     if first.why:
-        yield f"    because: {first.why}", 6
+        yield f"    because: {whole_reason(first)}", 6
     place = simulation.place(first)
     if place is not None:
         yield f"    line: {place.path}:{place.span.line}:{place.span.column}", 6

@@ -44,6 +44,8 @@ _OF_A_QUOTA = re.compile(r" \(allows [^()]*\)$")
 """What a quota allows to each of those that share it: ``-v`` has it."""
 _TWICE = re.compile(r"(needs an? (\S+) of its own, and \d+) \2s? can hold one")
 """How a bound by domains names these twice."""
+_BOUND = re.compile(r"[^; ][^;]* pods? run: .*")
+"""What counting leaves open, in a reason."""
 _OF_SEVERAL = (
     (re.compile(r"\bthat it (may|can) use\b"), r"that they \1 use"),
     (re.compile(r"\bof its (?=\d)"), "of their "),
@@ -127,6 +129,19 @@ def cause_of(cell: Cell) -> str:
     return _plain(cell)
 
 
+def whole_reason(cell: Cell) -> str:
+    """Return why a cell ends so, as it was found; of a drain that may never end, with the budget that refuses it."""
+    if not isinstance(cell.blamed, DisruptionBudget) or not what_is_open(cell.why):
+        return cell.why
+    if cell.bound.least < cell.wanted:  # a pod that was evicted waits
+        return f"{cell.why}, and then {_refusal(cell.blamed)}"
+    return _BOUND.sub(_refusal(cell.blamed), cell.why)
+
+
+def _refusal(budget: DisruptionBudget) -> str:
+    return f"PDB {budget.name} allows no further eviction"
+
+
 def wants_nodes(cell: Cell) -> bool:
     """Whether a node that comes may help what fails here."""
     is_open = word(cell) == FAILS_HERE and not cell.why.startswith(NO_POD_NEAR)
@@ -147,7 +162,7 @@ def _plain(cell: Cell) -> str:
     if cell.cause:
         return _in_short(cell.cause)
     if isinstance(cell.blamed, DisruptionBudget):
-        return f"PDB {cell.blamed.name} allows no further eviction"
+        return _refusal(cell.blamed)
     cause = what_is_open(cell.why) or _SEARCHED.sub("", cell.why)
     if cell.message and cause in (NO_NODE, ""):
         return _CORDONED.sub("", without_preemption(cell.message)).rstrip(", ")

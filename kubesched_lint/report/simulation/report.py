@@ -16,7 +16,7 @@ from kubesched_lint.findings import Severity
 from kubesched_lint.linter.environments.environments import with_environments
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.simulation.cell_details import details
-from kubesched_lint.report.simulation.cell_reasons import UNLESS
+from kubesched_lint.report.simulation.cell_reasons import UNLESS, whole_reason
 from kubesched_lint.report.simulation.cluster_picture import drawn, legend
 from kubesched_lint.report.simulation.matrix_text import matrix
 from kubesched_lint.report.simulation.summary import cells_shown, premises, summary
@@ -320,7 +320,7 @@ def _end_of_loss(cell: Cell) -> dict[str, object]:
         "text": cell.text,
         "bound": {"min": cell.bound.least, "max": cell.bound.most, "by": cell.bound.by},
         "proven": cell.proven,
-        "because": cell.why,
+        "because": whole_reason(cell),
         "missing": cell.missing,
     }
 
@@ -336,7 +336,7 @@ def _told_of(simulation: SimulationReport, cell: Cell) -> dict[str, object]:
         "ready": None if cell.ready is None else {"min": cell.ready.least, "max": cell.ready.most},
         "stuck": cell.stuck,
         "proven": cell.proven,
-        "because": cell.why,
+        "because": whole_reason(cell),
         "message": cell.message,
         "says": cell.says if cell.message else "",
         "at": None if place is None else _place(place),

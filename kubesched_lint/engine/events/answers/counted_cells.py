@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
 from kubesched_lint.engine.events.answers.event_bounds import ON_ALL, Bound, EventBounds
 
@@ -13,17 +16,17 @@ def range_of(bounds: EventBounds) -> Range:
     return Range(least, most, "closed-form" if least == most else "bound")
 
 
-_RUN = " pods run: "
+_RUN = re.compile(r" pods? run: ")
 
 
 def why_open(bounds: EventBounds) -> str:
     """Return ``0–3 of 3 pods run: other pods may fill all nodes that it may use``."""
-    return f"{range_of(bounds)} of {bounds.wanted:,}{_RUN}{bounds.least.why}"
+    return f"{range_of(bounds)} of {many(bounds.wanted, 'pod')} run: {bounds.least.why}"
 
 
 def what_is_open(why: str) -> str:
     """Return what may go wrong where counting leaves a cell open, from the reason of such a cell; else empty."""
-    return why.partition(_RUN)[2]
+    return why[match.end() :] if (match := _RUN.search(why)) else ""
 
 
 def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, ...], *, by_itself: bool) -> Cell:

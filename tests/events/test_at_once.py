@@ -101,7 +101,7 @@ def test_a_rule_moves_no_pod_that_runs(zones: str, most: int) -> None:
     (_, limit) = at_once(SimulatedSet(cluster(), Inventory(), (own,), running=running).member(0))
     assert (limit.most, limit.taken) == (1, most)
     assert taken_at_once(limit).startswith(
-        f"one zone may take {most} of 3 pods (spread over {ZONE} lets in 1, but moves"
+        f"the loss of one zone may take {most} of 3 pods (spread over {ZONE} lets in 1, but moves"
     )
 
 

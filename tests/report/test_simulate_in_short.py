@@ -30,7 +30,7 @@ from kubesched_lint.report.simulation import cell_reasons
 from kubesched_lint.report.simulation.cell_reasons import cause_of
 from kubesched_lint.report.simulation.report import as_html_fragment, as_json, as_text, explained
 from kubesched_lint.report.wording.verdict_words import MEANINGS, mark, signs, verdict_words, word
-from tests.events.simulated import apart, asking, report_of, sketch, workload
+from tests.events.simulated import ZONE, apart, asking, report_of, sketch, workload
 from tests.program import called, lines_on_a_terminal
 from tests.share import first
 
@@ -434,6 +434,28 @@ def test_what_only_tells_of_premises_is_for_the_long_report(healthy: SimulationR
     assert "note: left out" in as_text(told)
     assert "autoscaler may" not in as_text(told)
     assert "note: an autoscaler may add nodes" in as_text(told, verbose=True)
+    assert "more (-v)" in as_text(told)
+    premise = "no autoscaler adds a node (all nodes are elastic; --fixed if none does)"
+    row = replace(healthy.rows[0], cells=tuple(replace(c, assumes=(premise,)) for c in healthy.rows[0].cells))
+    once = as_text(replace(told, rows=(row,)), verbose=True)
+    assert premise in once
+    assert "autoscaler may" not in once, "the premise says it of the cells that rest on it"
+    assert as_text(replace(told, rows=(row,))).splitlines()[-3] == f"assumes that {premise}"
+
+
+def test_what_is_said_of_one_pod_is_no_more_than_it_is() -> None:
+    """One pod cannot be uneven, and the loss that takes it takes it whole."""
+    made = []
+    for name, count in (("one", 1), ("two", 2)):
+        uneven = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "ScheduleAnyway"}
+        uneven["labelSelector"] = {"matchLabels": {"app": name}}
+        made.append(workload("Deployment", name, count, {**asking("10m"), "topologySpreadConstraints": [uneven]}))
+    text = as_text(report_of(sketch(1, "abc", "2"), *made), verbose=True)
+    assert f"Deployment default/two: pods per {ZONE}" in text
+    assert "Deployment default/one: pods per" not in text
+    told = explained(report_of(sketch(1, "abc", "2"), *made))
+    assert told.count("the loss of one node may take 2 of 2 pods, and no hard rule keeps them apart") == 1
+    assert "1 of 1 pod" not in told
 
 
 def test_a_cell_without_a_trace_tells_why_and_not_what_each_lacks() -> None:
@@ -516,3 +538,12 @@ def test_page_and_text_have_the_same_rows_in_all_environments(healthy: Simulatio
     meanings = signs(cell for row in told.rows for cell in row.cells)
     assert meanings in lines
     assert f'<p class="premises">{meanings}</p>' in page
+
+
+def test_a_line_has_the_same_path_in_each_report() -> None:
+    """``--explain`` named ``./platform/registry.yaml``, which the summary called ``platform/registry.yaml``."""
+    ask = ("simulate", "platform", "--no-config", "-c", "cluster/nodes.json", "--events", "deploy")
+    for path in (("./platform", "--explain", "registry"), ("./platform",)):
+        text = called(ask[0], *path, *ask[2:], cwd=COMPANY / "repo").stdout
+        assert re.search(r"[ (]platform/registry\.yaml:33", text)
+        assert "./platform" not in text

@@ -41,6 +41,8 @@ LIVE = "live"
 """The prefix for a live cluster; a file of that name is ``./live``."""
 NO_MORE_NODES = "no autoscaler adds a node"
 """How the assumption about the nodes of an elastic cluster begins."""
+MAY_ADD_NODES = "an autoscaler may add nodes"
+"""How the note begins that says the same of a whole report."""
 STATES_LAST = "the transient states of today last"
 """How the assumption of a verdict on the cluster with its transient states begins."""
 # Kinds whose absence changes a verdict, in the order of the footer.

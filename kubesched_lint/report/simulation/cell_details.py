@@ -17,6 +17,7 @@ from kubesched_lint.report.simulation.cell_reasons import whole_reason
 from kubesched_lint.report.terminal.cells import wrapped
 from kubesched_lint.report.terminal.palette import Palette
 from kubesched_lint.report.wording.verdict_words import event_title, mark, needs_a_word, verdict_words
+from kubesched_lint.report.wording.words import at
 
 _WELL = "one way it ends well"
 
@@ -35,7 +36,7 @@ def behind(simulation: SimulationReport, cell: Cell) -> Iterator[tuple[str, str]
         yield "because", whole_reason(cell)
     place = simulation.place(cell)
     if place is not None:
-        yield "line", f"{place.path}:{place.span.line}"
+        yield "line", at(place)
     if cell.message:
         yield cell.says, cell.message
     for label, witness in ((_bad_end(cell), cell.worst), (_WELL, cell.best)):
@@ -93,17 +94,18 @@ def details(simulation: SimulationReport, palette: Palette, room: int = 0, *, ev
             for line, hang in _group(simulation, group, printed):
                 yield from wrapped(brief(line), room, hang)
         if every_row:
-            for limit in row.at_once:
+            for limit in (limit for limit in row.at_once if limit.wanted > 1):
                 yield from wrapped(f"  at once: {taken_at_once(limit)}", room, 4)
 
 
 def taken_at_once(limit: AtOnce) -> str:
-    """Return what one loss takes: ``one node may take 1 of 3 pods (anti-affinity over …); today 1``."""
+    """Return it in words: ``the loss of one node may take 1 of 3 pods (anti-affinity over …); today 1``."""
     because = f" ({limit.because})" if limit.is_limited else ", and no hard rule keeps them apart"
     if limit.taken > limit.most:
         because = f" ({limit.because} lets in {limit.most}, but moves none that runs)"
     today = "" if limit.today is None else f"; the worst {limit.domain} has {limit.today} of them today"
-    return f"one {limit.domain} may take {limit.taken} of {many(limit.wanted, 'pod')}{because}{today}"
+    taken = f"{limit.taken} of {many(limit.wanted, 'pod')}"
+    return f"the loss of one {limit.domain} may take {taken}{because}{today}"
 
 
 def _told(cells: Sequence[Cell], is_sought: bool) -> Sequence[Cell]:
@@ -130,7 +132,7 @@ def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _Printe
         yield f"    because: {whole_reason(first)}", 6
     place = simulation.place(first)
     if place is not None:
-        yield f"    line: {place.path}:{place.span.line}:{place.span.column}", 6
+        yield f"    line: {at(place)}:{place.span.column}", 6
     yield from _message(group)
     yield from _trace(_bad_end(first), [(c, _worst(c)) for c in group], printed)
     yield from _trace(_WELL, [(c, _best(c)) for c in group], printed)

@@ -9,6 +9,7 @@ from kubesched_lint.commands.simulate.short_set import ShortAfterLoss
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import Location
 from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.cluster.cluster import MAY_ADD_NODES, NO_MORE_NODES
 from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN, Cell
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs.skew import Skew, skew_of
@@ -83,6 +84,8 @@ def _verbose(simulation: SimulationReport, palette: Palette, room: int) -> Itera
     yield from _how_to_read(simulation, palette, room)
     yield from details(simulation, palette, room)
     for entry in simulation.skews:
+        if all(sum(counts) < 2 for counts, _ in entry.skew.ends):
+            continue  # of one pod, or none, nothing is uneven
         yield ""
         yield from _skew(with_environments(str(entry.workload), entry.environments), entry.skew)
     yield from _premises(simulation, room)
@@ -98,7 +101,11 @@ def _pictured(simulation: SimulationReport, palette: Palette, room: int) -> Iter
 def _end(simulation: SimulationReport, palette: Palette, room: int, verbose: bool) -> Iterator[str]:
     yield from _pictured(simulation, palette, room)
     yield from _errors(simulation)
-    notes = [note for note in simulation.notes if verbose or note not in simulation.background]
+    told = set(simulation.background)
+    if verbose:  # a premise says the same of the cells that rest on it
+        rest_on_nodes = any(premise.startswith(NO_MORE_NODES) for premise in premises(simulation))
+        told = {note for note in told if rest_on_nodes and note.startswith(MAY_ADD_NODES)}
+    notes = [note for note in simulation.notes if note not in told]
     if simulation.refused or notes:
         yield ""
         for note in (*simulation.refused, *notes):

@@ -298,9 +298,9 @@ def _assumed(simulation: SimulationReport) -> str:
     holders = premises(simulation)
     total = sum(cell.verdict != NONE for row in simulation.rows for cell in row.cells)
     every = [premise for premise, cells in holders.items() if len(cells) == total][:1]
-    more = len(holders) - len(every) + len(simulation.background)
-    also = f"{more:,} more, " if more else ""
-    return f"assumes that {every[0]}; -v: {also}legend" if every else "-v: what is assumed, legend"
+    more = len(holders) - len(every)
+    also = f", and {more:,} more (-v)" if more else ""
+    return f"assumes that {every[0]}{also}" if every else "-v says what is assumed"
 
 
 def premises(simulation: SimulationReport) -> dict[str, list[str]]:

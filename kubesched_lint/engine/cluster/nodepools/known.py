@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from kubesched_lint.engine.base.text import first_few, many, plural
-from kubesched_lint.engine.cluster.cluster import Cluster
+from kubesched_lint.engine.cluster.cluster import MAY_ADD_NODES, Cluster
 from kubesched_lint.engine.cluster.nodepools.groups import inferred_groups
 from kubesched_lint.engine.cluster.nodepools.unshown import unseen_groups
 from kubesched_lint.engine.cluster.nodes.elastic import OPEN, is_of_known, known_groups
@@ -99,7 +99,7 @@ class KnownGroups:
             )
         else:
             because = self._cluster.elastic_because
-            yield f"an autoscaler may add nodes ({because}): proofs about nodes are warnings; --fixed if none does"
+            yield f"{MAY_ADD_NODES} ({because}): proofs about nodes are warnings; --fixed if none does"
 
     def _comes_again(self, node: Node) -> bool:
         """Return whether a node like this one may come from a group that is no known pool."""

@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 from kubesched_lint.cli.app import app
 from kubesched_lint.cli.settings.targets import Aim
 from kubesched_lint.cli.subcommands import plan as plan_command
+from kubesched_lint.commands.plan.changes import UPDATED, ObjectChange
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
@@ -398,6 +399,43 @@ def test_events_that_get_better_alike_need_no_reason_and_share_one_effect() -> N
     cells.append(CellChange("zone-loss", replace(bad, event="zone-loss"), replace(other, event="zone-loss")))
     (effect,) = effects(WorkloadPlan(ObjectRef("Deployment", "shop", "web"), cells=tuple(cells)))
     assert effect.text() == "node loss, drain and zone loss: fails here → may fail"
+
+
+@pytest.mark.parametrize(("last", "told"), [
+    ("likely", "drain: likely ok → may fail, too"),
+    ("unknown", "drain: unknown → may fail"),
+])  # fmt: skip
+def test_the_other_events_of_an_unchanged_workload_say_how_they_end(last: str, told: str) -> None:
+    """ "drain: end otherwise, too" stood below a zone loss that may fail for another reason."""
+    before = Cell("zone-loss", "likely", 2, Range(0, 2, "bound"))
+    may = Cell("zone-loss", DEPENDS, 2, Range(0, 2, "bound"), text="0–2/2", why="nodes may be full")
+    drain = replace(may, event="drain", why="each pod needs a node of its own")
+    cells = (
+        CellChange("zone-loss", before, may),
+        CellChange("drain", replace(before, event="drain", verdict=last), drain),
+    )
+    first, rest = effects(WorkloadPlan(ObjectRef("Deployment", "shop", "web"), cells=cells))
+    assert first.text() == "zone loss: likely ok → may fail (0–2/2): nodes may be full"
+    assert rest.text() == told
+
+
+def test_of_what_gets_better_the_deploy_stands_first() -> None:
+    """A mended workload began with the loss of a zone, and its deploy was one of "5 other events"."""
+    bad = Cell("deploy", BAD, 2, Range(0, 0, "bound"), proven=True)
+    events = {"deploy": "fine", "rollout": "fine", "scale-down": "fine", "drain": "fine", "zone-loss": "likely"}
+    cells = tuple(
+        CellChange(e, replace(bad, event=e), Cell(e, verdict, 2, Range(2, 2, "bound"))) for e, verdict in events.items()
+    )
+    change = ObjectChange(ObjectRef("Deployment", "shop", "web"), (UPDATED,))
+    texts = [effect.text() for effect in effects(WorkloadPlan(change.object, change, cells=cells))]
+    assert texts[0].startswith("deploy, rollout, scale down and 1 more: fails → ok")
+
+
+def test_a_finding_that_is_gone_stands_with_its_workload() -> None:
+    """ "Elsewhere: 1 error gone" told of the workload in the row above it."""
+    text = as_text(plan_of([apart(5)], [apart(2)]))
+    assert "; 1 error gone: anti-affinity-exceeds-domains" in text
+    assert "Elsewhere" not in text
 
 
 def test_an_edit_is_known_of_a_commit_too(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ Text, Markdown and HTML show these rows, so that they agree.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence, Set
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -91,13 +91,15 @@ class Entry(Struct, frozen=True):
     effects: tuple[Effect, ...] = ()
     remarks: tuple[str, ...] = ()
     """What stands below the effects: pods per zone, findings, help."""
+    gone: tuple[str, ...] = ()
+    """Its findings that are gone or less severe, counted."""
     direction: str = ""
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """All lines below the first; effects that need no cause share one."""
+        """All lines below the first; effects that need no cause share one, with the findings that are gone."""
         texts = [(effect.text(others=number > 0), effect.is_bad) for number, effect in enumerate(self.effects)]
-        bare = "; ".join(text for text, is_bad in texts if not is_bad)
+        bare = "; ".join((*(text for text, is_bad in texts if not is_bad), *self.gone))
         return tuple(filter(None, (self.fields, *(text for text, is_bad in texts if is_bad), bare, *self.remarks)))
 
     @property
@@ -128,7 +130,7 @@ def rows_of(plan: Plan) -> Rows:
         if workload.change is None or workload.change.actions != (METADATA,)
     ]
     severe = [change for change in plan.findings.changes if change.is_more_severe]
-    own_findings = [change for change in severe if not _is_of_several(change)]
+    own_findings = [change for change in plan.findings.changes if not _is_of_several(change)]
     changed = once_each_workload(
         plan, _entries([workload for workload in told if workload.change is not None], names, own_findings)
     )
@@ -139,8 +141,8 @@ def rows_of(plan: Plan) -> Rows:
     return Rows(
         (*map(_of_pool, plan.pools), *changed, *map(_of_object, _beside_pools(plan))),
         elsewhere,
-        tuple(change for change in severe if change not in own_findings or change.finding.object not in own),
-        (*_that_may_fail(unproven, names), *_lines(plan, names)),
+        tuple(change for change in severe if _is_of_several(change) or change.finding.object not in own),
+        (*_that_may_fail(unproven, names), *_lines(plan, names, own)),
         _same(plan),
     )
 
@@ -152,7 +154,7 @@ def _is_of_several(change: FindingChange) -> bool:
 
 
 def _entries(
-    told: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+    told: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str], findings: Sequence[FindingChange]
 ) -> Iterator[tuple[Sequence[str], Entry]]:
     """Yield the row of each workload with its environments.
 
@@ -165,7 +167,7 @@ def _entries(
     }
     given: dict[ObjectRef, tuple[Effect, ...]] = {}
     for workload, each in zip(told, effects, strict=True):
-        about = [change for change in severe if change.finding.object == workload.object]
+        about = [change for change in findings if change.finding.object == workload.object]
         ends = tuple(_in_words_of_lint(effect, about, workload.environments) for effect in each)
         if workload.object not in given and (workload.object not in bad or any(effect.is_bad for effect in each)):
             given[workload.object] = ends
@@ -181,7 +183,7 @@ def once_each_workload(plan: Plan, entries: Iterable[tuple[Sequence[str], Entry]
         each.setdefault(entry, []).extend(where or plan.environments)
     alike: dict[Hashable, list[Entry]] = {}
     for entry in each:
-        alike.setdefault(replace(entry, effects=(), direction=""), []).append(entry)
+        alike.setdefault(replace(entry, effects=(), gone=(), direction=""), []).append(entry)
     return tuple(_of_several({entry: each[entry] for entry in same}, plan.environments) for same in alike.values())
 
 
@@ -201,6 +203,7 @@ def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> En
         first,
         name=with_environments(first.name, unless_all(where, every)),
         effects=tuple(replace(effect, environments=names) for effect, names in effects),
+        gone=tuple(dict.fromkeys(text for entry in each for text in entry.gone)),
         direction=WORSE if any(entry.direction == WORSE for entry in each) else first.direction,
     )
 
@@ -209,7 +212,10 @@ def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> En
 
 
 def _entry(
-    workload: WorkloadPlan, effects: tuple[Effect, ...], names: Mapping[ObjectRef, str], severe: Sequence[FindingChange]
+    workload: WorkloadPlan,
+    effects: tuple[Effect, ...],
+    names: Mapping[ObjectRef, str],
+    findings: Sequence[FindingChange],
 ) -> Entry:
     change = workload.change
     return Entry(
@@ -219,7 +225,8 @@ def _entry(
         "" if change is None else at(change.line or change.location),
         "" if change is None else fields(change, is_short=True),
         effects,
-        tuple(_remarks(workload, severe, effects)),
+        tuple(_remarks(workload, [change for change in findings if change.is_more_severe], effects)),
+        tuple(_less([change for change in findings if not change.is_more_severe])),
         workload.direction,
     )
 
@@ -280,7 +287,7 @@ def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
         if change.after is not None and _differs(change) and not _is_new(change):
             cause = _COUNT.sub("", _told_cause(change))
             groups.setdefault((change.direction, before, after, cause), []).append(change)
-    ranked = sorted(groups.items(), key=lambda each: (each[0][0] == BETTER, WORST_FIRST.index(each[0][2])))
+    ranked = sorted(groups.items(), key=_rank)
     home = None if workload.change is None else workload.change.line or workload.change.location
     most = 1 if workload.change is None else SHOWN
     causes: set[str] = set()
@@ -294,8 +301,17 @@ def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
     elif not ranked and workload.change is not None and workload.is_compared:
         yield Effect(OTHER, ("every event",), "as before")
     if len(ranked) > most:
-        events = [event_title(c.event) for _, changes in ranked[most:] for c in changes]
-        yield Effect(OTHER, tuple(events), "end otherwise, too")
+        events = tuple(event_title(c.event) for _, changes in ranked[most:] for c in changes)
+        first, *others = [key[1:3] for key, _ in (ranked[0], *ranked[most:])]
+        too = ", too" if others[0] == first else ""  # for another cause
+        is_one = len(set(others)) == 1
+        yield Effect(OTHER, events, f"{' → '.join(others[0])}{too}" if is_one else "end differently, too")
+
+
+def _rank(group: tuple[tuple[str, str, str, str], Sequence[CellChange]]) -> tuple[bool, int]:
+    """Return the order of events that change alike: the worst first; what gets better in the order of the events."""
+    (direction, _, after, _), _ = group
+    return direction == BETTER, 0 if direction == BETTER else WORST_FIRST.index(after)
 
 
 def _in_words_of_lint(effect: Effect, findings: Iterable[FindingChange], where: Sequence[str]) -> Effect:
@@ -395,9 +411,11 @@ def _counted(names: re.Match[str]) -> str:
 # --- elsewhere -------------------------------------------------------------------------------------------------------
 
 
-def _lines(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
+def _lines(plan: Plan, names: Mapping[ObjectRef, str], own: Set[ObjectRef]) -> Iterator[str]:
+    """Yield what else gets worse or better; ``own``: the objects whose rows tell of their findings."""
     yield from _fewer_nodes(plan, names)
-    yield from _less(plan)
+    less = [change for change in plan.findings.changes if not change.is_more_severe]
+    yield from _less([change for change in less if _is_of_several(change) or change.finding.object not in own])
     told = {workload.object for workload in plan.workloads if workload.is_told}
     yield from consequences(
         replace(
@@ -454,9 +472,8 @@ def _fewer_nodes(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:
         yield f"may use fewer nodes: {first_few(some)}"
 
 
-def _less(plan: Plan) -> Iterator[str]:
+def _less(less: Sequence[FindingChange]) -> Iterator[str]:
     """Yield the findings that are gone or less severe, those of one severity in one line."""
-    less = [change for change in plan.findings.changes if not change.is_more_severe]
     for what in dict.fromkeys((change.after is None, finding_words(change)) for change in less):
         alike = [change for change in less if (change.after is None, finding_words(change)) == what]
         rules = list(dict.fromkeys(change.finding.rule for change in alike))

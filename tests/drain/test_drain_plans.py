@@ -18,6 +18,7 @@ from kubesched_lint.commands.drain.nodes import selector_of
 from kubesched_lint.commands.drain.obstacles import allowing_one
 from kubesched_lint.commands.drain.plan import IMPOSSIBLE, POSSIBLE, PROVEN, UNKNOWN, DrainPlan, Obstacle, Tight, Wave
 from kubesched_lint.commands.drain.run import Effort
+from kubesched_lint.commands.drain.run import _one_each as one_each
 from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.drain.report import as_text
@@ -172,12 +173,26 @@ def test_what_one_message_says_of_one_object_is_told_once() -> None:
     assert lines[2:6] == [
         "StatefulSet data/a: 1 pod finds no node",
         "  on       1 node: n1",
-        "  because  taint a.yaml:7:3, room 9:3",
+        "  because  room a.yaml:9:3, taint 7:3",
         "  message  0/2 nodes are available: 2 Insufficient cpu",
     ]
     assert lines[-1] == "and 2 more obstacles: StatefulSet data/d, StatefulSet data/e (-v)"
     assert as_text(plan, verbose=True).count(message) == 5
     assert as_text(replace(plan, verdict=IMPOSSIBLE)).count("1 pod finds no node") == 5, "all of them have to go"
+
+
+def test_room_is_told_of_each_workload_that_lacks_it() -> None:
+    """Of all but the first, "taint" was left, though no taint was new and the nodes were full."""
+    refs = [ObjectRef("Deployment", "default", name) for name in ("web", "db")]
+    message = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
+    each = [Obstacle(kind, ref, "1 pod finds no node", ("n1",), message) for ref in refs for kind in ("taint", "room")]
+    obstacles = one_each([*each, *each])
+    assert [(obstacle.of.name, obstacle.kind) for obstacle in obstacles] == [
+        ("web", "taint"), ("web", "room"), ("db", "taint"), ("db", "room")
+    ]  # fmt: skip
+    lines = as_text(DrainPlan(UNKNOWN, "", ("n1",), obstacles=obstacles)).splitlines()
+    assert lines.count("  because  room, taint") == 2
+    assert f"  message  {message.removesuffix('.')}" in lines, "without a full stop, whatever Kubernetes says after it"
 
 
 def test_a_table_of_long_names_fits_the_terminal() -> None:

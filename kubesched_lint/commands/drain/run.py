@@ -24,7 +24,7 @@ from kubesched_lint.commands.drain.plan import (
     DrainPlan,
     Obstacle,
 )
-from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, Condition, without, workloads
+from kubesched_lint.commands.drain.relaxing import BUDGET, FINALIZER, REFUSED, without, workloads
 from kubesched_lint.commands.drain.replay import Played, Replay, Rules, Wave, Waves
 from kubesched_lint.commands.drain.room import Room
 from kubesched_lint.commands.drain.running_cluster import RunningCluster, unmodelled_controllers
@@ -34,6 +34,7 @@ from kubesched_lint.commands.drain.telling import bad_course, played_waves
 from kubesched_lint.commands.limits import MOST_TARGETS
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import not_modelled
 from kubesched_lint.engine.base.text import first_few, many, plural
 from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
@@ -289,11 +290,11 @@ class Planner:
 
 
 def _one_each(obstacles: Iterable[Obstacle]) -> tuple[Obstacle, ...]:
-    """Return the first obstacle for each condition."""
-    by_condition: dict[Condition, Obstacle] = {}
+    """Return the first obstacle of each kind for each object: room is short for each workload that lacks it."""
+    alike: dict[tuple[str, ObjectRef], Obstacle] = {}
     for obstacle in obstacles:
-        by_condition.setdefault(condition_of(obstacle), obstacle)
-    return tuple(by_condition.values())
+        alike.setdefault((obstacle.kind, obstacle.of), obstacle)
+    return tuple(alike.values())
 
 
 def _is_sure(played: Played) -> bool:

@@ -19,7 +19,7 @@ from kubesched_lint.commands.drain.plan import (
     Tight,
     Wave,
 )
-from kubesched_lint.commands.drain.relaxing import BUDGET
+from kubesched_lint.commands.drain.relaxing import BUDGET, ROOM
 from kubesched_lint.engine.base.places import Location
 from kubesched_lint.engine.base.text import SHOWN, first_few, many
 from kubesched_lint.engine.model.quantity import show
@@ -217,9 +217,9 @@ def _obstacle(
 
 
 def _kinds(alike: Iterable[Obstacle]) -> Iterator[str]:
-    """Yield ``taint manifests/db.yaml:19:7``, ``volume 42:3``: a path stands once."""
+    """Yield ``room manifests/db.yaml:24:18``, ``taint 19:7``: a path stands once, and what can be counted first."""
     path = ""
-    for obstacle in alike:
+    for obstacle in sorted(alike, key=lambda obstacle: obstacle.kind != ROOM):
         at = "" if obstacle.at is None else place(obstacle.at)
         yield f"{obstacle.kind} {at.removeprefix(f'{path}:') if path else at}".rstrip()
         path = obstacle.at.path if obstacle.at is not None else path

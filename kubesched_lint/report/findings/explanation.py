@@ -126,7 +126,7 @@ def _outcome(explanation: Explanation, palette: Palette, width: int) -> str:
     # A count of nodes for one pod was read as an answer for all of them.
     workload = subject.removeprefix(f"replica {explanation.replica} of ")
     last = f"replica {explanation.waits_from} of {explanation.replicas} {_nowhere(explanation)}"
-    why = without_preemption(visible(explanation.waits_because)).partition(" available: ")[2].rstrip(".")
+    why = without_preemption(visible(explanation.waits_because)).partition(" available: ")[2]
     text = f"{workload}: {last}{f': {why}' * bool(why)} (--replica {explanation.waits_from} says more)."
     own = f"Replica {explanation.replica} fits on {where}{f'; {choice}' * bool(choice)}."
     return "\n".join([_sentence(palette.bold, text, width), _sentence(palette.good, own, width)])

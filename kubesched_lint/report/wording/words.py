@@ -37,7 +37,7 @@ def nodes_in_short(cluster: str) -> str:
 
 def without_preemption(message: str) -> str:
     """Return a message of the scheduler without what it says of preemption and claims."""
-    return _AFTER_FILTERS.sub("", message)
+    return _AFTER_FILTERS.sub("", message).removesuffix(".")
 
 
 def subject(finding: Finding, first: Finding) -> str:

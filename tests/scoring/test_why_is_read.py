@@ -35,6 +35,16 @@ def test_the_first_line_says_which_replica_fits_and_which_does_not() -> None:
     assert told("web", "--env", "staging")[0].startswith("Deployment shop/web (staging) fits on 6 of 9 nodes; ")
 
 
+def test_a_quota_that_lets_in_fewer_pods_stands_with_the_verdict() -> None:
+    """ "Fits on 6 of 9 nodes" was all that it said of pods of which ``lint`` proves that two are not created."""
+    first, second, *_ = told("etl-workers", "--env", "prod")
+    assert first.startswith("Deployment data/etl-workers (prod) fits on 6 of 9 nodes")
+    limit = "ResourceQuota data allows 6 of requests.cpu, and each takes 1"
+    assert second == f"  but {limit.replace('allows', 'lets in at most 6 of its 8 pods: it allows')}"
+    assert limit in called("lint", "data", "-c", "cluster/nodes.json", cwd=COMPANY).stdout
+    assert not any("ResourceQuota" in line for line in told("postgres")), "one pod has room"
+
+
 def test_answers_that_differ_in_numbers_alone_stand_once() -> None:
     lines = told("platform/kafka")
     assert lines[0].startswith("StatefulSet platform/kafka (prod, staging) fits on none of 9 nodes")

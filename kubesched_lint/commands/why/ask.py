@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, explain
+from kubesched_lint.commands.why.explain import BY_QUOTA, WITH_POOLS, Explanation, explain
 from kubesched_lint.commands.why.groups import GroupAnswer, foreign_notes, group_answer, group_notes
 from kubesched_lint.commands.why.naming import NamedObject, find
 from kubesched_lint.engine.admission.schedulers import owner_selector
@@ -31,11 +31,13 @@ from kubesched_lint.engine.placing.growth.plan import TODAY
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED
 from kubesched_lint.engine.placing.placing import Copies, Placing
 from kubesched_lint.engine.placing.scenarios import with_known_growth
+from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.devices.devices import allocator_for, allocator_of, needs_devices
 from kubesched_lint.engine.scenario.gangs import gangs_of, gates_of
 from kubesched_lint.engine.scenario.nodes.unknown_nodes import unknown_nodes
 from kubesched_lint.engine.scenario.premises.device_premises import pod_premises
 from kubesched_lint.engine.scenario.premises.premises import assumed_account
+from kubesched_lint.engine.scenario.quotas import STANDING
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.engine.scenario.storage.claims import storage_to_be, without_unknown_storage
@@ -45,6 +47,7 @@ from kubesched_lint.explaining.crowding.beside import Turn, place_rest
 from kubesched_lint.explaining.nodes.pool_notes import verdict_note
 from kubesched_lint.explaining.objects.refused import accepted, refused_objects, sentence, what_is_refused
 from kubesched_lint.explaining.pending import agreement
+from kubesched_lint.explaining.sizes.quota_excess import exceeded_alone
 from kubesched_lint.linter.environments.duplicate_definitions import one_of_each
 from kubesched_lint.linter.environments.environments import environments_of
 
@@ -174,6 +177,7 @@ def _copy(
     notes = [f"unknown: {what}; assumed to be fine" for what in decision.unknown]
     notes += _notes(scenario, workload, pod, running, question)
     notes += _of_pools(with_known_growth(scenario).member(workload))
+    notes += _of_quotas(scenario.member(workload))
     notes += [f"assumed: {premise}" for premise in pod_premises(scenario.member(workload))]
     notes += [f"not known: {fact}" for fact in filter(None, [unknown_nodes(pod, scenario)])]
     group, of_groups = _of_gangs(scenario, workload) if gangs_of(scenario) else (None, [])
@@ -302,6 +306,15 @@ class _Earlier:
         bound = wanted - self.placed - sum(copies.left for copies in ahead)
         self.placed += bound
         return bound
+
+
+def _of_quotas(it: Member) -> Iterator[str]:
+    """Yield how many pods of the workload a quota lets in, where not all: a node is only for those."""
+    for quota in it.scenario.admission.quotas_of(it.workload, it.pod) if it.workload.kind in STANDING else ():
+        excess = exceeded_alone(it, quota)
+        if excess is not None:
+            most = f"at most {excess.allowed} of its {many(pods_wanted(it), 'pod')}"
+            yield f"{BY_QUOTA}ResourceQuota {quota.name} lets in {most}: it {excess.in_words}"
 
 
 def _of_pools(it: Member) -> Iterator[str]:

@@ -35,6 +35,9 @@ class Obstacle(Struct, frozen=True):
 
 WITH_POOLS = "with the nodes that pools could add: "
 """Begins the note about all pods of the workload, which belongs to the verdict."""
+BY_QUOTA = "but "
+"""Begins the note about the pods that a quota does not let in: it belongs to the verdict, too."""
+OF_THE_VERDICT = (WITH_POOLS, BY_QUOTA)
 
 
 class NodeVerdict(Struct, frozen=True):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 
 from kubesched_lint.engine.model.policy import ResourceQuota
+from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.rollout import rollout_condition
 from kubesched_lint.engine.placing.wanted import pods_wanted
 from kubesched_lint.engine.scenario.others.staying import staying_beside_set
-from kubesched_lint.engine.scenario.quotas import asked_of, drawing, used
+from kubesched_lint.engine.scenario.quotas import asked_of, drawing, shown_as, used
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.explaining.sizes.quota_raise import raise_for
 from kubesched_lint.explaining.sizes.replicas import run_fewer
@@ -33,6 +34,12 @@ class Excess(Struct, frozen=True):
     def allowed(self) -> int:
         """How many such pods the quota allows beside the others."""
         return max(0, (self.hard - self.taken) // self.each)
+
+    @property
+    def in_words(self) -> str:
+        """As the message of the rule says it: ``allows 600m of requests.cpu, and each takes 200m``."""
+        hard, each = (show(shown_as(self.entry), amount) for amount in (self.hard, self.each))
+        return f"allows {hard} {'pods' if self.entry == 'pods' else f'of {self.entry}, and each takes {each}'}"
 
 
 def exceeded_alone(it: Member, quota: ResourceQuota) -> Excess | None:

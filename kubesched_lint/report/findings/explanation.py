@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kubesched_lint.commands.why.ask import Answer
-from kubesched_lint.commands.why.explain import WITH_POOLS, Explanation, NodeVerdict, Obstacle
+from kubesched_lint.commands.why.explain import OF_THE_VERDICT, Explanation, NodeVerdict, Obstacle
 from kubesched_lint.commands.why.groups import GroupAnswer
 from kubesched_lint.engine.base.text import SHOWN, first_few, many, plural
 from kubesched_lint.explaining.objects.refused import Refusal
@@ -33,14 +33,14 @@ def as_text(explanation: Explanation, *, color: bool = False, width: int = 0, ea
     """
     palette = Palette(color)
     blocks = [_of_group(explanation.group, palette, width)] if explanation.group is not None else []
-    of_pools = [note for note in explanation.notes if note.startswith(WITH_POOLS)]
-    more = (f"  {line}" for note in of_pools for line in wrapped(note, max(width - 2, 0), 2))
+    own = [note for note in explanation.notes if note.startswith(OF_THE_VERDICT)]
+    more = (f"  {line}" for note in own for line in wrapped(note, max(width - 2, 0), 2))
     blocks.append("\n".join([_outcome(explanation, palette, width), *more]))
     whose = f"for replica {explanation.replica}, " if explanation.waits_from else ""
     blocks += _of_refused([node for node in explanation.nodes if not node.fits], whose, palette, width, each=each)
     blocks += _of_fitting(explanation, palette, width, each=each)
-    if len(explanation.notes) > len(of_pools):
-        told = (note for note in explanation.notes if note not in of_pools)
+    if len(explanation.notes) > len(own):
+        told = (note for note in explanation.notes if note not in own)
         notes = (line for note in told for line in wrapped(f"note: {note}", width, 6))
         blocks.append("\n".join(map(palette.dim, notes)))
     return "\n\n".join(blocks)
@@ -356,7 +356,7 @@ def _alike_once(answers: Sequence[Answer]) -> Iterator[Answer]:
 def _seen(explanation: Explanation) -> Hashable:
     """Return what a reader compares: which nodes fit, which may win, and why others do not, without details."""
     nodes = ((n.node, n.may_win, *((o.plugin, o.reason, o.removable) for o in n.obstacles)) for n in explanation.nodes)
-    notes = {note for note in explanation.notes if note.startswith(("not known", WITH_POOLS))}
+    notes = {note for note in explanation.notes if note.startswith(("not known", *OF_THE_VERDICT))}
     ends = (
         explanation.message,
         explanation.refusal,

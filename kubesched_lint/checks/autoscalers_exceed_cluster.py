@@ -46,5 +46,11 @@ def _hazard(scenario: Scenario, contradiction: Impossible, scalers: tuple[tuple[
             "scalers": tuple(f"{s.bounds[0]} of {s.kind} {s.name}" for s, _ in scalers),
             "count": len(scalers),
         },
-        related=tuple(Place(s.path, f"the maximum: {many(n, 'pod')}", s.source) for s, n in others),
+        related=tuple(Place(s.path, f"the maximum: {_made(s, n)}", s.source) for s, n in others),
     )
+
+
+def _made(scaler: Autoscaler, count: int) -> str:
+    """Return ``8 pods``, or of how many of them quotas let in fewer: ``8 pods, of which quotas let in 6``."""
+    less = f", of which quotas let in {count}" if count < scaler.max_replicas else ""
+    return f"{many(max(count, scaler.max_replicas), 'pod')}{less}"

@@ -51,3 +51,14 @@ def test_it_is_silent_where_nodes_may_come_or_the_set_does_not_fit_already() -> 
     both = (*scaled("web", 10), *scaled("api", 10))
     assert not findings(*both, cluster=load_cluster(objects=[SKETCH], elastic=True))
     assert not findings(*both, deployment("db", 14))
+
+
+def test_a_maximum_that_a_quota_cuts_names_both_numbers() -> None:
+    """ "The maximum: 6 pods" stood at ``maxReplicas: 8``."""
+    web, scaler = scaled("web", 12)
+    web["metadata"]["namespace"] = scaler["metadata"]["namespace"] = "team"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q", "namespace": "team"}}
+    quota["spec"] = {"hard": {"requests.cpu": "10"}}
+    (found,) = findings(namespace, quota, web, scaler, *scaled("api", 7))
+    assert [place.label for place in found.related] == ["the maximum: 12 pods, of which quotas let in 10"]

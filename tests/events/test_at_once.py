@@ -50,6 +50,7 @@ def spread(key: str, skew: int = 1, **more: object) -> dict:
         (spread(HOSTNAME), 6, 1, 2),
         (spread(ZONE, minDomains=9), 3, 1, 1),
         ({**spread(ZONE), **simulated.apart("web", HOSTNAME)}, 6, 1, 2),
+        ({"containers": [{"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]}]}, 3, 1, 2),
     ],
 )
 def test_hard_rules_limit_what_one_loss_takes(spec: dict, replicas: int, node: int, zone: int) -> None:

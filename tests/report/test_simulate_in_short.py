@@ -183,7 +183,7 @@ def test_beside_a_rollout_that_may_fail_nobody_is_told_who_does_so_only_after_a_
 
 @pytest.mark.parametrize(("nodes", "lost", "told"), [
     (3, 0, "other pods may fill all nodes that they may use"),
-    (2, 1, "other pods may fill 2 of their 3 nodes, and 1 may be lost"),
+    (2, 1, "other pods may fill at most 2 of their 3 nodes, and 1 may be lost"),
 ])  # fmt: skip
 def test_a_reason_of_several_workloads_speaks_of_them(
     healthy: SimulationReport, nodes: int, lost: int, told: str

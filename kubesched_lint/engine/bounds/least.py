@@ -469,6 +469,6 @@ def _filled(count: int, nodes: NodeSet, lost: int = 0) -> str:
     total = nodes.bit_count()
     if count >= total:
         return "other pods may fill all nodes that it may use"
-    return f"other pods may fill {count or 'none'} of its {many(total, 'node')}" + (
+    return f"other pods may fill {f'at most {count}' if count else 'none'} of its {many(total, 'node')}" + (
         f", and {lost} may be lost" if lost else ""
     )

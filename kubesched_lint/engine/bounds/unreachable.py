@@ -39,7 +39,7 @@ _ONE_USER = f"a pod that terminates keeps its claim or its devices: {_LET_GO}"
 _LATE = f"the Job waits until its pods have terminated: {_LET_GO}"
 _NEAR = f"pods that terminate still count for its affinity: {_LET_GO}"
 _CLOSED = f"pods that terminate still keep new pods away: {_LET_GO}"
-_EMPTY = "their zones or nodes count as empty and hold the others at maxSkew: nodeTaintsPolicy: Honor leaves them out"
+_EMPTY = "their zones or nodes count as empty and hold the others at maxSkew; nodeTaintsPolicy: Honor leaves them out"
 """What makes the difference, and what helps."""
 
 

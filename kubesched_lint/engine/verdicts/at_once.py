@@ -88,6 +88,8 @@ def at_once(member: SimulatedMember) -> Iterator[AtOnce]:
 
 def _rules(member: SimulatedMember) -> Iterator[_Rule]:
     pod = with_enforced_constraints(member.pod)
+    if pod.host_ports:
+        yield _Rule(HOSTNAME, 1, f"host port {pod.host_ports[0].port}")
     for term in kept_apart(member):
         yield _Rule(term.topology_key, 1, f"anti-affinity over {term.topology_key}")
     for constraint in pod.spread:

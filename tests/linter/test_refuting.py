@@ -172,7 +172,7 @@ def test_a_cell_that_a_run_contradicts_is_unknown(quiet, monkeypatch):
 
     monkeypatch.setattr(counting, "count", fine)
     monkeypatch.setattr(matrix, "count", fine)
-    monkeypatch.setattr(run, "errors_about_placement", lambda *_: ())  # a rule proves the truth
+    monkeypatch.setattr(run, "proofs_about_placement", lambda *_: ())  # a rule proves the truth
     manifests, cluster = read(deployment(replicas=9))
     (row,) = simulate(manifests, cluster, Options(), ("deploy",)).rows
     (cell,) = row.cells

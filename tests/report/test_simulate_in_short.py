@@ -547,3 +547,19 @@ def test_a_line_has_the_same_path_in_each_report() -> None:
         text = called(ask[0], *path, *ask[2:], cwd=COMPANY / "repo").stdout
         assert re.search(r"[ (]platform/registry\.yaml:33", text)
         assert "./platform" not in text
+
+
+def test_what_fails_here_is_told_in_the_words_of_lint_and_with_its_line() -> None:
+    """With nodes only, on a cluster that may grow, most mistakes were told as counts of nodes that a plugin rejects."""
+    ask = ("--no-config", "-c", "cluster/nodes.json")
+    text = called("simulate", "--events", "deploy,rollout", *ask, cwd=COMPANY / "repo").stdout
+    part = text.partition("fails here, unless an autoscaler adds a node\n")[2].partition("\nunknown")[0]
+    told = dict(re.findall(r"^  (\S+)(?: \(prod\))?: (.*)$", part, re.MULTILINE))
+    assert {"shop/checkout", "shop/search", "shop/web", "data/train", "platform/kafka"} <= told.keys()
+    found = called("lint", ".", *ask, "--format", "concise", cwd=COMPANY / "repo").stdout
+    for name, cause in told.items():
+        why, _, place = cause.removesuffix(")").rpartition(" (")
+        (line,) = [each for each in found.splitlines() if f" {name} " in each and "stay" in each]
+        assert why.replace("host port 80,", "host port 80 of a node,") in line
+        assert line.startswith(f"{place}:")
+    assert "nodes are available" not in part

@@ -42,26 +42,33 @@ class Shortage(Struct, frozen=True):
     """Where it holds, if not in all environments that were judged."""
 
 
-def errors_about_placement(manifests: ManifestSet, scenario: Scenario, options: Options) -> Sequence[RuleResult]:
-    """Return the errors of rules about placement in a scenario, whatever the user has configured about rules."""
+def proofs_about_placement(manifests: ManifestSet, scenario: Scenario, options: Options) -> Sequence[RuleResult]:
+    """Return what rules about placement prove in a scenario, whatever the user has configured about rules.
+
+    A proof that rests on a premise, such as that no node comes, is a warning; each other one is an error.
+    """
     rules = [
         rule for rule in Rulebook.shipped().select() if rule.about == "placement" and rule.severity is Severity.ERROR
     ]
     plain = replace(options, params={}, severities={}, overrides=())
     _, judged = lint(manifests, scenario.cluster, plain, rules, scenario=scenario)
     return [
-        error
-        for error in judged
-        if error.finding.severity is Severity.ERROR
-        and error.finding.evidence.kind == "proof"
-        and error.finding.evidence.event in EVENTS
+        proof
+        for proof in judged
+        if proof.finding.severity >= Severity.WARNING
+        and proof.finding.evidence.kind == "proof"
+        and proof.finding.evidence.event in EVENTS
     ]
 
 
-def shortages(errors: Iterable[RuleResult], simulated: Sequence[Workload]) -> Iterator[Shortage]:
+def _errors(proofs: Iterable[RuleResult]) -> Iterator[RuleResult]:
+    return (proof for proof in proofs if proof.finding.severity is Severity.ERROR)
+
+
+def shortages(proofs: Iterable[RuleResult], simulated: Sequence[Workload]) -> Iterator[Shortage]:
     """Yield the errors that count the pods of several workloads together, or those of a workload without a row."""
     with_rows = {workload.ref for workload in simulated}
-    for error in errors:
+    for error in _errors(proofs):
         counted = error.hazard.together or (error.finding.object,)
         if len(counted) > 1 or with_rows.isdisjoint(counted):
             finding = error.finding
@@ -71,23 +78,51 @@ def shortages(errors: Iterable[RuleResult], simulated: Sequence[Workload]) -> It
 def with_proofs(
     rows: Iterable[Row],
     workloads: Sequence[Workload],
-    errors: Iterable[RuleResult],
+    proofs: Sequence[RuleResult],
     running: Mapping[int, Sequence[BoundPod]],
 ) -> Iterator[Row]:
-    """Yield the rows; a cell that an error is about ends badly, proven.
+    """Yield the rows; a cell that an error is about ends badly, proven, and what ends badly has the words of the rule.
 
     ``running``: number of a row → the pods that run already.
     """
-    about: dict[tuple[ObjectRef, str], RuleResult] = {}
-    for error in errors:
-        if len(error.hazard.together) <= 1:
-            about.setdefault((error.finding.object, error.finding.evidence.event), error)
+    about = _by_cell(_errors(proofs))
+    worded = {**_by_cell(proofs), **about}
     for row in rows:
         ref = workloads[row.number].ref
         hang = next((error for (of, _), error in about.items() if of == ref and error.hazard.after_binding), None)
         told = ((cell if hang is None else _hanging(cell, hang), about.get((ref, cell.event))) for cell in row.cells)
         stay = len(running.get(row.number, ()))
-        yield replace(row, cells=tuple(cell if error is None else _proven(cell, error, stay) for cell, error in told))
+        cells = (cell if error is None else _proven(cell, error, stay) for cell, error in told)
+        yield replace(row, cells=tuple(_in_words_of(cell, worded.get((ref, cell.event))) for cell in cells))
+
+
+def _by_cell(proofs: Iterable[RuleResult]) -> Mapping[tuple[ObjectRef, str], RuleResult]:
+    """Return (workload, event) → the first proof about it alone."""
+    about: dict[tuple[ObjectRef, str], RuleResult] = {}
+    for proof in proofs:
+        if len(proof.hazard.together) <= 1:
+            about.setdefault((proof.finding.object, proof.finding.evidence.event), proof)
+    return about
+
+
+def _in_words_of(cell: Cell, proof: RuleResult | None) -> Cell:
+    """Return a cell that ends badly with the cause as a rule tells it, and with the line that the rule blames.
+
+    What a search saw says only how many nodes a plugin rejects, or that no node fits: the rule says which condition of
+    the pod no node meets.
+    """
+    if proof is None or not cell.ends_badly or cell.cause:
+        return cell
+    is_of_file = proof.hazard.source is None
+    says_nothing = cell.why.partition(";")[0] == NO_NODE
+    return replace(
+        cell,
+        cause=proof.finding.because,
+        why=proof.finding.evidence.text if says_nothing else cell.why,
+        blamed=proof.workload if is_of_file else cell.blamed,
+        at=proof.hazard.at if is_of_file else cell.at,
+        at_key=False if is_of_file else cell.at_key,
+    )
 
 
 def _hanging(cell: Cell, error: RuleResult) -> Cell:
@@ -117,14 +152,10 @@ def _hanging(cell: Cell, error: RuleResult) -> Cell:
 def _proven(cell: Cell, error: RuleResult, running: int) -> Cell:
     """Return the cell with the proof of an error; what is proven already, or does not apply, stays.
 
-    Of a proven cell that says only that no node fits, the rule says which condition of the pod no node meets. A rule
-    counts pods of the newest template: those that run already may stay beside them, and a rollout keeps some.
+    A rule counts pods of the newest template: those that run already may stay beside them, and a rollout keeps some.
     """
-    evidence, cause = error.finding.evidence, error.finding.because
-    if cell.verdict == BAD and cell.proven:
-        says_nothing = cell.why.partition(";")[0] == NO_NODE
-        return replace(cell, cause=cause, why=evidence.text if says_nothing else cell.why)
-    if cell.verdict == NONE or (cell.proven and cell.verdict == FINE):
+    evidence = error.finding.evidence
+    if cell.verdict == NONE or (cell.proven and cell.verdict in (BAD, FINE)):
         return cell
     pending = error.hazard.values.get("pending")
     lacks = pending if isinstance(pending, int) else 1
@@ -146,7 +177,7 @@ def _proven(cell: Cell, error: RuleResult, running: int) -> Cell:
         proven=True,
         text=words(cell.event, cell.wanted, bound, stuck=stuck, always_stuck=stuck),
         why=evidence.text,
-        cause=cause,
+        cause=error.finding.because,
         message=hang or cell.message,
         says=_EVENTS_BEGIN if hang else cell.says,
         blamed=error.workload,

@@ -20,7 +20,7 @@ from kubesched_lint.commands.simulate.choosing_nodes import label_key
 from kubesched_lint.commands.simulate.cron_jobs import rows_of_runs
 from kubesched_lint.commands.simulate.hypothetical import hypotheses, remarks
 from kubesched_lint.commands.simulate.proven_by_rules import (
-    errors_about_placement,
+    proofs_about_placement,
     shortages,
     with_proofs,
 )
@@ -232,8 +232,8 @@ def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     wishes.check(simulated)
     rows = base.weighed(events)
     none: Sequence[RuleResult] = ()
-    errors = work.tried(lambda: _errors(manifests, scenario, asked.options, events), none)
-    rows = tuple(with_proofs(rows, simulated.workloads, errors, simulated.running))
+    proofs = work.tried(lambda: _proofs(manifests, scenario, asked.options, events), none)
+    rows = tuple(with_proofs(rows, simulated.workloads, proofs, simulated.running))
     runs = list(rows_of_runs(scenario, cluster, effort, wishes.applied, (*events, *supposed), only))
     workloads = (*simulated.workloads, *(cron_job for cron_job, _ in runs))
     of_runs = [replace(row, number=number) for number, (_, row) in enumerate(runs, len(simulated.workloads))]
@@ -251,8 +251,8 @@ def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     return SimulationReport(
         workloads,
         (*events, *supposed),
-        (*rows, *with_proofs(of_runs, workloads, errors, {})),
-        tuple(shortages(errors, workloads)),
+        (*rows, *with_proofs(of_runs, workloads, proofs, {})),
+        tuple(shortages(proofs, workloads)),
         work.tried(lambda: tuple(short_sets(scenario, frozenset(events))), ()),
         skewed or (),
         before,
@@ -271,12 +271,12 @@ def _simulated(asked: _Asked, scenario: Scenario) -> SimulationReport:
     )
 
 
-def _errors(
+def _proofs(
     manifests: ManifestSet, scenario: Scenario, options: Options, events: Sequence[str]
 ) -> Sequence[RuleResult]:
     """Return what rules prove about the events that are asked for, about any workload of the set."""
-    errors = errors_about_placement(replace(manifests, inventory=scenario.manifests), scenario, options)
-    return [error for error in errors if error.finding.evidence.event in events]
+    proofs = proofs_about_placement(replace(manifests, inventory=scenario.manifests), scenario, options)
+    return [proof for proof in proofs if proof.finding.evidence.event in events]
 
 
 def _beside(row: Row, other: Row) -> Row:

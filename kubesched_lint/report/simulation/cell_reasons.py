@@ -27,7 +27,7 @@ from kubesched_lint.report.wording.verdict_words import (
 )
 from kubesched_lint.report.wording.words import without_preemption
 
-MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 5, MAY_FAIL: 5, UNKNOWN: 4}
+MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 6, MAY_FAIL: 5, UNKNOWN: 4}
 """So many reasons of a word are listed; ``-v`` lists all."""
 UNLESS = ", unless an autoscaler adds a node"
 """What is said of a cell of which ``wants_nodes`` is true."""
@@ -44,6 +44,7 @@ _OF_A_QUOTA = re.compile(r" \(allows [^()]*\)$")
 """What a quota allows to each of those that share it: ``-v`` has it."""
 _TWICE = re.compile(r"(needs an? (\S+) of its own, and \d+) \2s? can hold one")
 """How a bound by domains names these twice."""
+_OF_A_NODE = re.compile(r"(?<=takes host port )(\d+) of a node,")
 _BOUND = re.compile(r"[^; ][^;]* pods? run: .*")
 """What counting leaves open, in a reason."""
 _OF_SEVERAL = (
@@ -75,8 +76,8 @@ class Reason(Struct):
 def reasons(simulation: SimulationReport) -> list[Reason]:
     """Return the reasons of all cells that need one, by word, the commonest first.
 
-    What fails has one per workload, unless many share it; so has what differs in numbers for a few workloads. A cell
-    whose workload has told its cause under a worse word has no reason of its own.
+    What fails, or fails here from the start, has one per workload, unless many share it; so has what differs in numbers
+    for a few workloads. A cell whose workload has told its cause under a worse word has no reason of its own.
     """
     cells = [(row.number, cell, cause_of(cell)) for row in simulation.rows for cell in row.cells if needs_a_word(cell)]
     told: set[tuple[int, str]] = set()
@@ -98,12 +99,13 @@ def _by_cause(sought: str, cells: Sequence[tuple[int, Cell, str]]) -> Iterable[R
     """What is alike in two causes → workload → its cause in the first event."""
     for number, _, cause in cells:
         sharing.setdefault(_alike(cause), {}).setdefault(number, cause)
+    from_start = {number for number, cell, _ in cells if cell.cause}  # a rule tells of the deploy or the rollout
     reasons_by_key: dict[Hashable, Reason] = {}
     for number, cell, cause in cells:
         alike = _alike(cause)
         first = sharing[alike] if sought != UNKNOWN else {number: cause}
         few = len(sharing[alike]) <= SHOWN
-        if few and sought in (FAILS, REFUSED):
+        if few and (sought in (FAILS, REFUSED) or (sought == FAILS_HERE and number in from_start)):
             key: Hashable = number
         elif few and len(set(first.values())) > 1:
             key = number, alike  # "2 to 9 nodes" is the number of neither
@@ -155,7 +157,8 @@ def _lacking(missing: str) -> str:
 
 
 def _in_short(cause: str) -> str:
-    return _TWICE.sub(r"\1 can hold one", cause.replace("ResourceQuota ", "quota "))
+    short = _OF_A_NODE.sub(r"\1,", cause.replace("ResourceQuota ", "quota "))
+    return _TWICE.sub(r"\1 can hold one", short)
 
 
 def _plain(cell: Cell) -> str:

@@ -454,6 +454,7 @@ def test_what_is_said_of_one_pod_is_no_more_than_it_is() -> None:
     assert f"Deployment default/two: pods per {ZONE}" in text
     assert "Deployment default/one: pods per" not in text
     told = explained(report_of(sketch(1, "abc", "2"), *made))
+    assert "  deploy, rollout, node loss, drain: ok\n" in told, 'not "deploy ok, rollout ok: ok"'
     assert told.count("the loss of one node may take 2 of 2 pods, and no hard rule keeps them apart") == 1
     assert "1 of 1 pod" not in told
 

@@ -126,8 +126,9 @@ def _group(simulation: SimulationReport, group: Sequence[Cell], printed: _Printe
     """Yield (line, indent of its continuation lines in cells) for a group of cells."""
     first = group[0]
     every = first.verdict == REFUSED
-    events = "every event" if every else ", ".join(f"{event_title(c.event)} {_with_bound(c)}" for c in group)
-    yield f"  {events}: {verdict_words(first)}", 4
+    verdict = verdict_words(first)
+    ends = (f"{event_title(c.event)} {_with_bound(c)}".removesuffix(f" {verdict}") for c in group)  # not "ok: ok"
+    yield f"  {'every event' if every else ', '.join(ends)}: {verdict}", 4
     if first.why:
         yield f"    because: {whole_reason(first)}", 6
     place = simulation.place(first)

@@ -25,6 +25,8 @@ from kubesched_lint.report.drain.report import as_text
 from tests.drain import families
 from tests.drain.recorded import compared
 from tests.drain.run import disagreement
+from tests.events.simulated import asking, other, workload
+from tests.program import called
 
 ROOT = Path(__file__).parents[2]
 
@@ -227,3 +229,19 @@ def test_what_a_card_does_not_know_of_drains_is_missing(tmp_path: Path, cpu: str
     value = json.loads(printed.output)
     assert (printed.exit_code, value["verdict"]) == (3, "unknown")
     assert any("PodDisruptionBudget for the primary" in missing for missing in value["missing"])
+
+
+def test_what_preemption_leaves_open_is_a_premise_without_two_colons(tmp_path: Path) -> None:
+    """ "No pod drives out another: preemption: web may drive out db, which PDB db guards: …" """
+    nodes = [{"name": "n", "count": 2, "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"}}]
+    sketch = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes}
+    (tmp_path / "nodes.yaml").write_text(json.dumps(sketch))
+    budget = other("PodDisruptionBudget", "db", "policy/v1", spec={"maxUnavailable": 1})
+    budget["spec"]["selector"] = {"matchLabels": {"app": "db"}}
+    top = other("PriorityClass", "top", "scheduling.k8s.io/v1", value=9)
+    made = [top, budget, workload("Deployment", "db", 2, asking("1"))]
+    made.append(workload("Deployment", "web", 2, asking("2", priorityClassName="top")))
+    (tmp_path / "set.yaml").write_text("\n---\n".join(map(json.dumps, made)))
+    text = called("drain", "-v", "set.yaml", "-c", "nodes.yaml", cwd=tmp_path).stdout
+    premise = "no pod drives out another; not followed: Deployment default/web may drive out Deployment default/db"
+    assert f"  - {premise}, which PDB db guards: " in text

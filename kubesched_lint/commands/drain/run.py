@@ -279,7 +279,7 @@ class Planner:
         if self._now.preempts:
             yield "pods preempt as the default scheduler does it, and victims are gone at once"
         if self._now.scope.open_:
-            yield f"no pod drives out another: {self._now.scope.open_}"
+            yield f"no pod drives out another; not followed: {self._now.scope.open_.removeprefix('preemption: ')}"
         others = list(dict.fromkeys(unmodelled_controllers(self._now.guests)))
         if others:
             yield f"{first_few(others)} {plural(len(others), 'makes', 'make')} lost pods again as they are"

@@ -16,10 +16,11 @@ from threading import Thread
 import pytest
 
 from kubesched_lint import progress
-from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base import steps, work
 from kubesched_lint.engine.base.steps import at
 from kubesched_lint.printing import say, tell, visible
 from kubesched_lint.progress import shown, titled
+from tests.events.simulated import report_of, sketch, workload
 from tests.program import become, called
 
 ROOT = Path(__file__).parents[2]
@@ -164,3 +165,12 @@ def test_each_long_command_shows_its_line_on_a_terminal_and_nothing_else(begins:
     assert any(line.startswith(begins) for line in shown_lines), shown_lines[:9]
     assert all(re.fullmatch(r"[^\r\n]{1,59}, \d+ s", line) for line in shown_lines[1:-1])
     assert shown_lines[0] == shown_lines[-1] == ""
+
+
+def test_simulate_says_when_it_has_judged_the_last_workload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line named the last job for the four seconds of traces with other scores."""
+    told: list[str] = []
+    monkeypatch.setattr(steps, "listener", told.append)
+    report_of(sketch(1, "abc", "2"), workload("Deployment", "web", 2))
+    last = max(number for number, line in enumerate(told) if " for Deployment default/web (1 of 1)" in line)
+    assert "traces with other scores" in told[last + 1 :]

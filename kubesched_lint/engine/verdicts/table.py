@@ -113,6 +113,7 @@ class Table:
 
         Until here, the two ends of a loss have a cell each.
         """
+        at("traces with other scores")
         if not self._scenario.pools:  # with pools, the nodes that the scheduler can choose are unknown
             rows = tuple(
                 replace(row, cells=tuple(placed(cell, self._scenario) for cell in row.cells))

@@ -419,6 +419,17 @@ def test_the_other_events_of_an_unchanged_workload_say_how_they_end(last: str, t
     assert rest.text() == told
 
 
+def test_an_unchanged_workload_that_only_gets_better_says_how() -> None:
+    """A quota that was raised for a workload told of its rollout, and that "4 other events end otherwise"."""
+    bad = Cell("deploy", BAD, 6, Range(3, 3, "bound"))
+    fine = Cell("deploy", "fine", 6, Range(6, 6, "bound"), proven=True)
+    stuck = replace(bad, event="rollout", stuck=True, proven=True, text="stuck")
+    open_ = Cell("rollout", "unknown", 6, Range(6, 6, "bound"))
+    cells = (CellChange("deploy", bad, fine), CellChange("rollout", stuck, open_))
+    texts = [effect.text() for effect in effects(WorkloadPlan(ObjectRef("Deployment", "shop", "web"), cells=cells))]
+    assert texts == ["rollout: fails (stuck) → unknown", "deploy: fails here → ok"]
+
+
 def test_of_what_gets_better_the_deploy_stands_first() -> None:
     """A mended workload began with the loss of a zone, and its deploy was one of "5 other events"."""
     bad = Cell("deploy", BAD, 2, Range(0, 0, "bound"), proven=True)

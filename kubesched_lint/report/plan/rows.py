@@ -279,7 +279,7 @@ def _of_pool(change: PoolChange) -> Entry:
 def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
     """Yield what changes in words, the worst first; events that change alike share a line.
 
-    Of a workload that does not change itself, only the worst; the other events are counted.
+    Of a workload that does not change itself and ends badly now, only the worst; the other events are counted.
     """
     groups: dict[tuple[str, str, str, str], list[CellChange]] = {}
     for change in workload.cells:
@@ -289,7 +289,7 @@ def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
             groups.setdefault((change.direction, before, after, cause), []).append(change)
     ranked = sorted(groups.items(), key=_rank)
     home = None if workload.change is None else workload.change.line or workload.change.location
-    most = 1 if workload.change is None else SHOWN
+    most = 1 if workload.change is None and any(key[0] != BETTER and key[2] in _BAD for key in groups) else SHOWN
     causes: set[str] = set()
     for _, changes in ranked[:most]:
         cause = _told_cause(changes[0])

@@ -44,6 +44,8 @@ class Effort(NamedTuple):
     seed: int = 1
     narrates: bool = True
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
+    has_examples: bool = True
+    """Whether an end that counting proves bad has a trace: not where it only confirms what another scenario shows."""
 
 
 _AIMED = 3 / 2

@@ -360,6 +360,8 @@ class Matrix:
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
         """Return ends of an event that counting proves bad; one lost node or zone shows that pods are missing."""
+        if not self.effort.has_examples:
+            return []
         may_block = event == "drain" and bool(self.simulated.member(number).budgets)
         lacks_pods = event in LOSSES and not may_block and number not in self.simulated.never_ready
         return self.courses(event, number, is_known=lacks_pods)

@@ -419,14 +419,13 @@ class Matrix:
         missing = "" if followed else self._why_none(event, number)
         if followed and any(number in group for group in self._cut_short):
             missing = f"a search of more than {self.effort.states:,} states: --states raises the limit"
-        verdict, stuck, always = verdict_of(event, ends)
+        verdict, stuck, _ = verdict_of(event, ends)
         cell = Cell(
             event,
             verdict,
             bounds.wanted,
             bound,
             stuck,
-            always,
             text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else ""),
             why=why_open(bounds),
             missing=(missing,) * bool(missing),

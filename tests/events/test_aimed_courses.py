@@ -10,7 +10,7 @@ from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.runs.aims import Aim
-from kubesched_lint.engine.runs.courses import Courses, Effort
+from kubesched_lint.engine.runs.courses import Courses, Effort, Steps
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
@@ -144,6 +144,15 @@ def test_where_each_loss_is_bad_the_example_is_the_node_with_the_most_pods():
         deployed, lost = found.worst.lines
         node = lost.partition(f" is {gone}")[0]
         assert f" {node}" in deployed
+
+
+def test_a_workload_whose_courses_are_long_leaves_steps_to_those_after_it():
+    steps = Steps(1_000)
+    assert steps.of(0, rows=10) == 200, "twice a tenth: most workloads take no step"
+    steps.take(200)
+    assert steps.of(0, rows=10) == 0
+    assert steps.of(1, rows=10) == 2 * 800 / 9
+    assert steps.of(7, rows=3) == 800, "the last one may take all that is left"
 
 
 def test_unknown_manifests_change_all_in_one_course_and_nothing_in_the_other():

@@ -194,7 +194,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= most_parts * number
     steps = MOST_STEPS // 3
     if has_few_parts and number <= most and nodes <= most_nodes:
-        steps = min(MOST_STEPS, max(MOST_STEPS // 7, STEPS_EACH_OF_ORDINARY * number))
+        steps = min(MOST_STEPS, max(MOST_STEPS // 10, STEPS_EACH_OF_ORDINARY * number))
     elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)

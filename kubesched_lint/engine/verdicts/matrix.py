@@ -76,6 +76,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.simulated, narrates=self.effort.narrates)
         self._aimed = AimedCourses(self.counting, self.courses)
+        self._rows = len(self.simulated.workloads)
+        """Number of workloads that are asked about."""
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
@@ -86,6 +88,7 @@ class Matrix:
     def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
         """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
         asked = {place for number in numbers if (place := self._places.get(number)) is not None}
+        self._rows = len(asked)
         try:
             with work.within(work.share(0, COUNTED)):
                 for place in asked:
@@ -368,7 +371,7 @@ class Matrix:
 
     @cached_property
     def seeded(self) -> Courses:
-        return Courses(self.simulated, self.effort, self._is_played)
+        return Courses(self.simulated, self.effort, self._is_played, self._rows)
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
         bound = range_of(bounds)

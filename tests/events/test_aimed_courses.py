@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import yaml
 
-from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, FINE
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.pod import BoundPod, Owner
 from kubesched_lint.engine.runs.aims import Aim
-from kubesched_lint.engine.runs.courses import Courses, Effort
+from kubesched_lint.engine.runs.courses import Courses, Effort, Steps
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
 
@@ -40,6 +40,39 @@ def test_who_always_comes_late_comes_first_in_one_course():
 def test_with_room_to_spare_no_course_ends_badly():
     found = deployed(sketch(9, pods="1"), workload("Deployment", "one", 1), workload("Deployment", "many", 26))
     assert cell(found, "one", "deploy").verdict == FINE
+
+
+def aimed(monkeypatch) -> list[str]:
+    """Return a list to which each course is added that aims at a workload: the name of that."""
+    names, original = [], Courses.ends
+
+    def ends(self, event, number, aim=None, **more):
+        names.extend([self.simulated.workloads[number].name] if aim else [])
+        return original(self, event, number, aim, **more)
+
+    monkeypatch.setattr(Courses, "ends", ends)
+    return names
+
+
+def test_no_course_aims_at_pods_beside_which_one_more_finds_room(monkeypatch):
+    """Counting does not prove that one may run: many may come near it. But 5 of 27 nodes are empty in the end."""
+    names = aimed(monkeypatch)
+    near_many = workload("Deployment", "one", 1, beside("many", ZONE))
+    found = deployed(sketch(9, pods="1"), near_many, workload("Deployment", "many", 21))
+    assert cell(found, "one", "deploy").verdict == LIKELY
+    assert not names
+
+
+def test_pods_that_no_order_gives_a_node_displace_nobody(monkeypatch):
+    """The pods of one workload wait for a label that no node has: a course with them first is like any other."""
+    names = aimed(monkeypatch)
+    waiting = workload("Deployment", "lost", 3, {**asking("1"), "nodeSelector": {"pool": "none"}})
+    near_many = workload("Deployment", "one", 1, beside("many", ZONE))
+    deployed(sketch(9, pods="1"), waiting, near_many, workload("Deployment", "many", 21))
+    assert "one" not in names
+    fits = workload("Deployment", "late", 9, asking("1"))
+    deployed(sketch(9, pods="1"), fits, near_many, workload("Deployment", "many", 21))
+    assert "one" in names, "a pod of late waits, which may come before it"
 
 
 def test_who_always_finds_room_comes_last_behind_others_in_several_orders():
@@ -111,6 +144,15 @@ def test_where_each_loss_is_bad_the_example_is_the_node_with_the_most_pods():
         deployed, lost = found.worst.lines
         node = lost.partition(f" is {gone}")[0]
         assert f" {node}" in deployed
+
+
+def test_a_workload_whose_courses_are_long_leaves_steps_to_those_after_it():
+    steps = Steps(1_000)
+    assert steps.of(0, rows=10) == 200, "twice a tenth: most workloads take no step"
+    steps.take(200)
+    assert steps.of(0, rows=10) == 0
+    assert steps.of(1, rows=10) == 2 * 800 / 9
+    assert steps.of(7, rows=3) == 800, "the last one may take all that is left"
 
 
 def test_unknown_manifests_change_all_in_one_course_and_nothing_in_the_other():

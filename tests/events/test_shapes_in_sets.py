@@ -147,9 +147,12 @@ def followed(monkeypatch):
 
 
 def test_one_of_a_shape_follows_the_aimed_course(followed):
-    """Small pods may fill every node; the default scheduler leaves room for the agents in each course."""
+    """Small pods may fill every node; the default scheduler leaves room for the agents in each course.
+
+    It leaves no room for another pod of an agent, so another order might keep one waiting.
+    """
     small = workload("Deployment", "small", 60, asking("1"))
-    agents = [workload("DaemonSet", f"agent{i}", None, asking("250m")) for i in range(3)]
+    agents = [workload("DaemonSet", f"agent{i}", None, asking("300m")) for i in range(3)]
     found = report_of(sketch(9), small, *agents, events=("deploy",))
     cells = [cell(found, f"agent{i}", "deploy") for i in range(3)]
     assert {name for _, name in followed} == {"agent0"}

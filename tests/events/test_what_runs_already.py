@@ -122,6 +122,21 @@ def test_a_pod_that_cannot_be_of_the_template_tells_a_change():
     assert cell(result, "web", "deploy").text == "stuck"
 
 
+def test_no_rollout_ends_where_no_node_has_the_label_of_a_spread():
+    """The pods that run may stand anywhere, if an older template let them in: no new one passes the filter."""
+    spread = {"maxSkew": 1, "topologyKey": f"{ZONE}s", "whenUnsatisfiable": "DoNotSchedule"}
+    changed = workload("Deployment", "web", 3)
+    changed["spec"]["template"]["spec"]["topologySpreadConstraints"] = [
+        {**spread, "labelSelector": {"matchLabels": {"app": "web"}}}
+    ]
+    live = running(workload("Deployment", "web", 3), *NODES)
+    result = report_of(sketch(1, "abc", "4", "110", *live), changed, events=("deploy", "rollout"))
+    for event in ("deploy", "rollout"):
+        rolled = cell(result, "web", event)
+        assert (rolled.text, rolled.always_stuck, rolled.proven) == ("stuck", True, True)
+        assert f"no node that it may use has the label {ZONE}s" in rolled.why
+
+
 @pytest.mark.parametrize("kind", ["StatefulSet", "DaemonSet"])
 def test_an_unchanged_set_keeps_its_pods(kind):
     """The nodes have become too small for a pod: what stands stays, and a rollout would not come through."""

@@ -13,6 +13,8 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.runs.courses import Courses
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.findings import Hazard, proof
 from kubesched_lint.linter.lint import lint
@@ -100,6 +102,23 @@ def test_the_numbers_of_a_proof_without_old_pods_hold_beside_them() -> None:
     assert (cell.proven, cell.bound.least, cell.bound.most, cell.text) == (True, 2, 4, "2–4/5")
     assert cell.worst is not None
     assert cell.worst.bound == 2
+
+
+def test_only_the_pods_of_today_are_shown_in_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace without the old pods of others would be followed for nothing: it is another end that people see."""
+    others = []
+    original = Courses.event_outcomes
+
+    def event_outcomes(self: Courses, *args: object) -> EventOutcomes:
+        others.append(bool(self.simulated.others))
+        return original(self, *args)
+
+    monkeypatch.setattr(Courses, "event_outcomes", event_outcomes)
+    (cell,) = simulate(needing_one_core(85), cluster("2026-11-21T00:00:00+00:00"), Options(), ["deploy"]).rows[0].cells
+    assert cell.proven
+    assert cell.worst is not None
+    assert others
+    assert all(others)
 
 
 def test_a_file_without_a_date_is_not_fresh() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
+from kubesched_lint.commands.plan import judging
+from kubesched_lint.commands.simulate.run import simulate
 from tests.plan.test_plan import ROOT, ZONES, web
 from tests.plan.test_plan_command import company, found, git
 from tests.program import called
@@ -55,6 +58,20 @@ def test_a_change_of_one_overlay_is_a_row_of_its_environment(shop: Path) -> None
     comment = called("plan", "main", ".", *QUESTION, "--format", "markdown", cwd=shop).stdout
     assert "in prod and staging on" in comment
     assert "shop/web (prod)" in comment
+
+
+def test_environments_of_a_plan_share_the_limit_of_steps_as_in_simulate(shop: Path, monkeypatch) -> None:
+    """Else the same cell has more traces in a plan, and may say something else there than in ``simulate``."""
+
+    def told(*args, of_environments: int = 1, **more):
+        print(f"one of {of_environments}", file=sys.stderr)  # the process is another one
+        return simulate(*args, of_environments=of_environments, **more)
+
+    monkeypatch.setattr(judging, "simulate", told)
+    write(shop, "db.yaml", 2, "db")
+    done = called("plan", "main", ".", *QUESTION, cwd=shop)
+    assert done.returncode == 0
+    assert done.stderr.count("one of 2\n") == 4, "two sides of two environments"
 
 
 def test_an_environment_may_be_chosen(shop: Path) -> None:

@@ -43,7 +43,8 @@ GONE = re.compile(
 
 
 def of(verdict: str, text: str, least: int, most: int, *, proven: bool = False, stuck: bool = False) -> Cell:
-    return Cell("rollout", verdict, 4, Range(least, most, "bound"), stuck, proven=proven, text=text)
+    always_stuck = text.startswith(("stuck", "blocked"))
+    return Cell("rollout", verdict, 4, Range(least, most, "bound"), stuck, always_stuck, proven, text)
 
 
 def ends_of_loss(text: str, unreachable: Cell) -> Cell:
@@ -62,8 +63,10 @@ def ends_of_loss(text: str, unreachable: Cell) -> Cell:
     (of(BAD, "0–2/4", 0, 2, proven=True), "≤2/4!", "fails"),
     (of(BAD, "0–4/4", 0, 4), "0–4/4", "may fail"),
     (replace(of(BAD, "0–1/1", 0, 1), wanted=1), "0–1/1", "may fail"),
-    (of(BAD, "may get stuck", 4, 4, stuck=True), "stuck", "fails here"),
-    (of(BAD, "may block (PDB keep)", 4, 4, stuck=True), "blocked", "fails here"),
+    (of(BAD, "may get stuck", 4, 4, stuck=True), "ok/stuck", "may fail"),
+    (of(BAD, "may block (PDB keep)", 4, 4, stuck=True), "ok/blocked", "may fail"),
+    (of(BAD, "may get stuck", 3, 3, stuck=True), "stuck", "fails here"),
+    (of(BAD, "stuck", 4, 4, stuck=True), "stuck", "fails here"),
     (of(BAD, "0–3/4", 0, 3), "≤3/4", "fails here"),
     (ends_of_loss("2–3/4 unreachable", of(BAD, "2–3/4", 2, 3)), "≤3/4 u", "fails here"),
     (ends_of_loss("2–4/4 unreachable", of(BAD, "2–4/4", 2, 4)), "2–4/4 u", "may fail"),

@@ -61,8 +61,10 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     left = 2 * len(scenes) + 2
     rows_of_scenes: list[Rows] = []
     for scene in scenes:
-        first = _part(left, partial(_simulated, scene.before, scene, events, rows))
-        rows_of_scenes.append((first, _part(left - 1, partial(_simulated, scene.after, scene, events, rows))))
+        first = _part(left, partial(_simulated, scene.before, scene, events, rows, len(scenes)))
+        rows_of_scenes.append(
+            (first, _part(left - 1, partial(_simulated, scene.after, scene, events, rows, len(scenes))))
+        )
         left -= 2
     return rows_of_scenes
 
@@ -120,14 +122,25 @@ def _part(parts: int, compute: Callable[[], T]) -> T:
         return compute()
 
 
-def _simulated(side: Side, scene: Scene, events: Sequence[str], of_all: int) -> SimulationReport | None:
+def _simulated(
+    side: Side, scene: Scene, events: Sequence[str], of_all: int, environments: int
+) -> SimulationReport | None:
     once, rows = side.once, scene.shown
     if not rows:
         return None
     where = f" in {scene.name}" if scene.name else ""
     titled(f"simulating {many(len(rows), 'workload')} of {once.name}{where}")
     effort = effort_for(len(rows), of_all)
-    return simulate(once.manifests, side.cluster, once.options, events, effort, only=rows, written=side.written)
+    return simulate(
+        once.manifests,
+        side.cluster,
+        once.options,
+        events,
+        effort,
+        only=rows,
+        written=side.written,
+        of_environments=environments,
+    )
 
 
 def _linted(

@@ -94,18 +94,20 @@ def simulate(
     only: Collection[ObjectRef] | None = None,
     wishes: SimulationOptions | None = None,
     written: Scenario | None = None,
+    of_environments: int = 1,
 ) -> SimulationReport:
     """Return the matrix, or its rows for the workloads in ``only``, in each environment of the manifests.
 
     ``written``: the manifests, each object defined once, on the cluster as below, if the caller has that scenario
-    already. Transient states of nodes (cordons, taints that controllers remove) count as over, as in ``lint``. Raises
-    ValueError for an unknown event, workload, node or label.
+    already; it is one ``of_environments``, which share the limit of steps. Transient states of nodes (cordons, taints
+    that controllers remove) count as over, as in ``lint``. Raises ValueError for an unknown event, workload,
+    node or label.
     """
     asked = _Asked(
         manifests, cluster, options, events, effort or Effort(), pictured, only, wishes or SimulationOptions()
     )
     if written is not None:
-        return _in_scenario(asked, written)
+        return _in_scenario(asked, written, of_environments)
     environments = environments_of(manifests.inventory, options.together, options.environments)
     if pictured and len(environments.each) > 1:
         raise ValueError(f"--picture shows one environment: choose one with --env ({', '.join(environments.names)})")
@@ -192,7 +194,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     has_few_parts = sum(_parts(w.pod) for w in manifests.workloads) <= most_parts * number
     steps = MOST_STEPS // 3
     if has_few_parts and number <= most and nodes <= most_nodes:
-        steps = min(MOST_STEPS, max(MOST_STEPS // 7, STEPS_EACH_OF_ORDINARY * number))
+        steps = min(MOST_STEPS, max(MOST_STEPS // 10, STEPS_EACH_OF_ORDINARY * number))
     elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)

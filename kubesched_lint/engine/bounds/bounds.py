@@ -58,7 +58,14 @@ def most_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
 
 
 def most_of_template(member: SimulatedMember, wanted: int) -> Bound:
-    """Return the most pods that any order binds at once if no event deletes others and all are of the new template."""
+    """Return the most pods that any order binds at once if no event deletes others and all are of the new template.
+
+    Whatever older pods hold, a node without the key of a spread lets no new pod in.
+    """
+    for constraint in with_enforced_constraints(member.pod).spread:
+        key = constraint.topology_key
+        if constraint.is_hard and member.usable and not member.usable & member.set.index.with_key(key):
+            return Bound(0, f"no node that it may use has the label {key}", rests_on=ON_NOTHING)
     return _most(member, wanted, Meanwhile(others_stay=True))
 
 

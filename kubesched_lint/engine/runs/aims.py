@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import NamedTuple
 
 from kubesched_lint.engine.bounds.competition.harder import harder
@@ -14,6 +15,8 @@ from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.events.start.groups import group_in
 from kubesched_lint.engine.events.start.shapes import shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF
+from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.engine.runs.displacing import may_be_displaced
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
 
@@ -50,6 +53,7 @@ class AimedCourses:
         self._counting = counting
         self._simulated = counting.simulated
         self._courses = courses
+        self._numbers = {workload.key: number for number, workload in enumerate(self._simulated.workloads)}
         self._in_vain: dict[Hashable, int] = {}
         """(event, shape, verdict without an aim) → number of ends of an aimed course, which say the same."""
         self._aimed: dict[tuple[str, int], bool] = {}
@@ -59,6 +63,8 @@ class AimedCourses:
         """Return the ends with those of an aimed course, and how many more are as these."""
         verdict = verdict_of(event, ends)[0]
         if not ends or verdict == DEPENDS:
+            return ends, 0
+        if verdict == FINE and not any(may_be_displaced(end, partial(self._lacking, event)) for end in ends):
             return ends, 0
         shape = shape_in_set(self._simulated.member(number))
         key = None if shape is None else (event, shape, verdict)
@@ -81,6 +87,14 @@ class AimedCourses:
             ends = self._followed(event, hardest, first=False)
             self._aimed[key] = bool(ends) and verdict_of(event, ends)[0] == FINE
         return self._aimed[key]
+
+    def _lacking(self, event: str, workload: Workload) -> int:
+        """Return how many pods of a workload no order gives a node; 0 if it is none of the set."""
+        number = self._numbers.get(workload.key)
+        if number is None:
+            return 0
+        bounds = self._counting.bounds(event, group_in(self._simulated.member(number), event), number)
+        return bounds.wanted - bounds.most.pods
 
     def _followed(self, event: str, number: int, *, first: bool) -> list[FinalState]:
         later = event != "deploy" and self._is_surely_deployed(number)

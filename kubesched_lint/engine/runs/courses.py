@@ -44,6 +44,8 @@ class Effort(NamedTuple):
     seed: int = 1
     narrates: bool = True
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
+    has_examples: bool = True
+    """Whether an end that counting proves bad has a trace: not where it only confirms what another scenario shows."""
 
 
 _AIMED = 3 / 2
@@ -73,6 +75,28 @@ class _Variant(NamedTuple):
     unready: bool = False
 
 
+class Steps:
+    """Steps of the courses with an aim, of which each workload gets its part: what one leaves, later ones may use."""
+
+    def __init__(self, left: float) -> None:
+        self._left = left
+        self._number = -1
+        self._own = 0.0
+        """Steps left for the workload that is asked about now."""
+        self._asked = set[int]()
+
+    def of(self, number: int, rows: int) -> float:
+        """Return the steps left for a workload, if so many ``rows`` are asked about: most take less than their part."""
+        if number != self._number:
+            self._asked.add(number)
+            self._number, self._own = number, min(self._left, 2 * self._left / max(rows - len(self._asked) + 1, 1))
+        return self._own
+
+    def take(self, steps: float) -> None:
+        self._own -= steps
+        self._left -= steps
+
+
 class _Kept:
     """Courses that later questions may need."""
 
@@ -88,8 +112,13 @@ class _Kept:
 class Courses:
     """Courses of a set, cached because several questions need the same ones."""
 
-    def __init__(self, simulated: SimulatedSet, effort: Effort, is_played: Callable[[tuple[int, ...]], bool]) -> None:
-        """``is_played``: whether pods of these workloads preempt others in a way that a course can follow."""
+    def __init__(
+        self, simulated: SimulatedSet, effort: Effort, is_played: Callable[[tuple[int, ...]], bool], rows: int = 1
+    ) -> None:
+        """``is_played``: whether pods of these workloads preempt others in a way that a course can follow.
+
+        Courses with an aim at one of the ``rows`` workloads that are asked about leave steps to those after it.
+        """
         self.simulated = simulated
         self.effort = effort
         self._is_played = is_played
@@ -109,9 +138,10 @@ class Courses:
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Aim] = set()
         """Aims whose courses take too much work."""
+        self._rows = rows
         left = min(work.share(0, _AIMED), MOST_STEPS // 2)
-        self._left: dict[bool, float] = {False: left, True: MOST_STEPS // 2}
-        """Steps left for aimed courses (False) and for courses against a workload (True)."""
+        self._aimed = Steps(left)
+        self._opposing = Steps(MOST_STEPS // 2)
 
     def ends(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
@@ -170,7 +200,8 @@ class Courses:
     def _followed(self, aim: Aim | None, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
         if aim is None:
             return ends()
-        allowed = work.within(min(self._left[aim.against] / 2, work.share(0, 2)))
+        steps = self._opposing if aim.against else self._aimed
+        allowed = work.within(min(steps.of(aim.number, self._rows) / 2, work.share(0, 2)))
         try:
             with allowed:
                 return ends()
@@ -178,7 +209,7 @@ class Courses:
             self._given_up.add(aim)
             return []
         finally:
-            self._left[aim.against] -= allowed.spent
+            steps.take(allowed.spent)
 
     def _is_too_large(self, number: int) -> bool:
         """Whether a course with an aim would cost too much: each step runs the controllers of all workloads."""

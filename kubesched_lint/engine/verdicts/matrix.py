@@ -76,6 +76,8 @@ class Matrix:
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.simulated, narrates=self.effort.narrates)
         self._aimed = AimedCourses(self.counting, self.courses)
+        self._rows = len(self.simulated.workloads)
+        """Number of workloads that are asked about."""
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
@@ -86,6 +88,7 @@ class Matrix:
     def count_first(self, events: Sequence[str], numbers: Sequence[int]) -> None:
         """Count before anything is searched, so that a costly search takes from no other cell what counting says."""
         asked = {place for number in numbers if (place := self._places.get(number)) is not None}
+        self._rows = len(asked)
         try:
             with work.within(work.share(0, COUNTED)):
                 for place in asked:
@@ -360,13 +363,15 @@ class Matrix:
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
         """Return ends of an event that counting proves bad; one lost node or zone shows that pods are missing."""
+        if not self.effort.has_examples:
+            return []
         may_block = event == "drain" and bool(self.simulated.member(number).budgets)
         lacks_pods = event in LOSSES and not may_block and number not in self.simulated.never_ready
         return self.courses(event, number, is_known=lacks_pods)
 
     @cached_property
     def seeded(self) -> Courses:
-        return Courses(self.simulated, self.effort, self._is_played)
+        return Courses(self.simulated, self.effort, self._is_played, self._rows)
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
         bound = range_of(bounds)
@@ -417,14 +422,13 @@ class Matrix:
         missing = "" if followed else self._why_none(event, number)
         if followed and any(number in group for group in self._cut_short):
             missing = f"a search of more than {self.effort.states:,} states: --states raises the limit"
-        verdict, stuck, always = verdict_of(event, ends)
+        verdict, stuck, _ = verdict_of(event, ends)
         cell = Cell(
             event,
             verdict,
             bounds.wanted,
             bound,
             stuck,
-            always,
             text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=False, blocked=blocked if stuck else ""),
             why=why_open(bounds),
             missing=(missing,) * bool(missing),

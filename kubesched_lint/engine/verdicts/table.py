@@ -60,9 +60,11 @@ class Table:
 
     def _matrix_of(self, scenario: Scenario) -> Matrix:
         if scenario not in self._matrices:
-            # Another scenario confirms a cell of the first, or shows what more nodes change: one course is an example.
-            effort = self._effort._replace(runs=1) if self._matrices else self._effort
-            self._matrices[scenario] = Matrix(self._prepared(simulated_set_of(scenario)), effort)
+            simulated, effort = self._prepared(simulated_set_of(scenario)), self._effort
+            if self._matrices:
+                # Another scenario confirms a cell of the first. Only what more nodes change needs an example.
+                effort = effort._replace(runs=1, has_examples=simulated.nodes != self.simulated.nodes)
+            self._matrices[scenario] = Matrix(simulated, effort)
         return self._matrices[scenario]
 
     def weighed(self, events: Sequence[str]) -> tuple[Row, ...]:

@@ -183,6 +183,8 @@ def _proven_by(proof: Cell, cell: Cell) -> Cell:
     """Return the proof of another scenario about a cell, in numbers that hold in both; what happens is the cell's."""
     bound = Range(min(cell.bound.least, proof.bound.least), max(cell.bound.most, proof.bound.most), proof.bound.by)
     proof = replace(proof, message=cell.message, says=cell.says, worst=cell.worst, best=cell.best)
+    if proof.why == cell.why:
+        proof = replace(proof, blamed=cell.blamed, at=cell.at, at_key=cell.at_key)
     if bound == proof.bound or proof.stuck:
         return replace(proof, bound=bound)
     text = words(proof.event, proof.wanted, bound, stuck=False, always_stuck=False, ready=proof.ready)

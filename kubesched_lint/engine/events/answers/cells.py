@@ -58,6 +58,7 @@ class Cell(Struct, frozen=True):
     stuck: bool = False
     """A rollout gets stuck in some order, or a drain may not end."""
     always_stuck: bool = False
+    """It does in every order, by a bound or a search of all states."""
     proven: bool = False
     """Whether it holds for every scheduler that respects the filters, not only for the default profile."""
     text: str = ""
@@ -99,7 +100,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def ends_badly(self) -> bool:
-        """Whether a bound or a search of all states excludes that all pods run, or every followed order gets stuck.
+        """Whether a bound or a search of all states excludes that all pods run and the event ends.
 
         Of other ``BAD`` cells, a few traces alone say that pods are missing: another order may end well.
         """
@@ -111,8 +112,8 @@ class Cell(Struct, frozen=True):
 
     @property
     def allows_all(self) -> bool:
-        """Whether no bound excludes that all pods run."""
-        return not self.stuck and self.ready is None and self.bound.most >= self.wanted
+        """Whether no bound excludes that all pods run, and that a rollout or a drain ends."""
+        return not self.always_stuck and self.ready is None and self.bound.most >= self.wanted
 
     @property
     def is_harmless(self) -> bool:

@@ -23,8 +23,11 @@ from tests.share import every, first
 from tests.worlds.generator import seeded
 
 KINDS = ("nodes", "kubectl", "full")
-SEEDS = [*map(int, os.environ.get("COMPANIES", "1 2 3 4 5 6 7 8").split(" "))]
-"""``COMPANIES="9 10 11 12" pytest -m '' tests/one_answer`` asks about others."""
+SEEDS = [*map(int, os.environ.get("COMPANIES", "4 1 2 6 3 5 7 8").split(" "))]
+"""``COMPANIES="9 10 11 12" pytest -m '' tests/one_answer`` asks about others.
+
+CI asks about 4 and 6, which are the smallest.
+"""
 WORLDS = range(30)
 PARTS = 4
 """Every so many examples of cards: the others are asked by hand."""

@@ -164,7 +164,7 @@ def test_what_becomes_of_an_unchanged_workload_is_told_once(repo: Path) -> None:
     nodes["items"] = [n for n in nodes["items"] if n["metadata"]["labels"].get("pool") != "ingress"]
     (repo.parent / "fewer.json").write_text(json.dumps(nodes))
     ask = ("--cluster-before", "cluster/nodes.json", "-c", repo.parent / "fewer.json", "--events", "deploy,rollout")
-    text = called("plan", ".", *ask, cwd=repo).stdout
+    text = called("plan", "platform", *ask, cwd=repo).stdout
     assert text.count("none of the 7 nodes matches pool=ingress") == 1
     assert "help (nodeselector-matches-nothing): " in text
 

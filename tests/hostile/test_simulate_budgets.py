@@ -108,7 +108,7 @@ def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -
         return found
 
     monkeypatch.setattr(StoredVolumes, "of", shown)
-    files = SHAPES["labelled-volumes"].make(20)
+    files = SHAPES["labelled-volumes"].make(8)
     kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
     assert free
     assert max(free) <= 0
@@ -162,7 +162,7 @@ def test_a_group_is_not_looked_up_for_each_of_its_members(monkeypatch: pytest.Mo
     asked, real = [], matrix.group_of
     monkeypatch.setattr(matrix, "group_of", lambda *given: asked.append(1) or real(*given))
     counts = []
-    for size in (10, 20):
+    for size in (6, 12):
         asked.clear()
         files = SHAPES["ring"].make(size)
         kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files), states=10)
@@ -210,7 +210,7 @@ def test_rows_do_not_ask_about_all_others(shape: str, tmp_path: Path, monkeypatc
         return answer(*given)
 
     monkeypatch.setattr(where, question, counted)
-    for count in (10, 20):
+    for count in (6, 12):
         asked.append(0)
         files = SHAPES[shape].make(count)
         hostile_shapes.write("simulate", files, tmp_path)

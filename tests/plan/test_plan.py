@@ -23,7 +23,7 @@ from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.cluster.pods.template import changed_fields, difference
-from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, UNKNOWN, Cell, Range
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range
 from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, direction
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.nodes.node import ZONE
@@ -283,6 +283,16 @@ def test_worse_is_what_is_established(before: Cell | None, after: Cell | None, w
     opposite = {WORSE: BETTER, BETTER: WORSE, OTHER: OTHER}
     assert direction(before, after) == way
     assert direction(after, before) == opposite[way]
+
+
+def test_what_no_trace_shows_any_more_is_no_better_for_that() -> None:
+    """Another order may still end badly; a bad end that a trace shows now is told."""
+    may_fail = cell(DEPENDS, 2, 4)
+    for verdict in (LIKELY, BY_SCORES):
+        assert direction(may_fail, cell(verdict, 2, 4)) == OTHER
+    assert direction(may_fail, cell(FINE, 4, 4)) == BETTER
+    assert direction(cell(BAD, 0, 3), cell(LIKELY, 2, 4)) == BETTER, "a bound excluded a good end"
+    assert direction(cell(LIKELY, 2, 4), may_fail) == WORSE
 
 
 @pytest.mark.parametrize("seed", [1, 4, 9])

@@ -2,8 +2,9 @@
 
 Best to worst: fine (or likely so, or the event does not concern the workload, or there is none), by scores, depends
 (or bad in all orders that were followed, while no bound says so), bad, refused. An unknown verdict compares with
-nothing, except that what is refused now is worse: what is not established became neither worse nor better. Equal
-verdicts differ by the pods that stay without a node: more of them is worse only if the two ranges do not overlap.
+nothing, except that what is refused now is worse: what is not established became neither worse nor better. Nor is it
+better if traces found a bad end before, and now none: another order may still have it. Equal verdicts differ by the
+pods that stay without a node: more of them is worse only if the two ranges do not overlap.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ def direction(before: Cell | None, after: Cell | None) -> str:
         return OTHER
     ours, theirs = _rank(before), _rank(after)
     if ours != theirs:
-        return WORSE if theirs > ours else BETTER
+        is_luck = ours == _RANKS[DEPENDS] and after is not None and after.verdict in (LIKELY, BY_SCORES)
+        return WORSE if theirs > ours else OTHER if is_luck else BETTER
     (least, most), (fewest, largest) = _missing(before), _missing(after)
     return WORSE if fewest > most else BETTER if largest < least else OTHER
 

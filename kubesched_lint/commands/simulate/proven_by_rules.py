@@ -109,11 +109,12 @@ def _in_words_of(cell: Cell, proof: RuleResult | None) -> Cell:
     """Return a cell that ends badly with the cause as a rule tells it, and with the line that the rule blames.
 
     What a search saw says only how many nodes a plugin rejects, or that no node fits: the rule says which condition of
-    the pod no node meets.
+    the pod no node meets. A proof that blames no line of the workload, but a profile of the scheduler or an object of
+    the cluster, knows better.
     """
     if proof is None or not cell.ends_badly or cell.cause:
         return cell
-    is_of_file = proof.hazard.source is None
+    is_of_file = proof.hazard.source is None and (isinstance(cell.blamed, Workload) or not cell.proven)
     says_nothing = cell.why.partition(";")[0] == NO_NODE
     return replace(
         cell,

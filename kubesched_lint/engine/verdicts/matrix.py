@@ -347,6 +347,10 @@ class Matrix:
             if (bounds.always_stuck and not self.simulated.drains(event)) or bounds.most.pods == bound.most < wanted:
                 by_itself = not self.simulated.pods[number].required_affinity
                 cell = counted_cells.bounded(cell, bounds.most, by_itself=by_itself)
+        if verdict == DEPENDS and ready is None:
+            counted = self.counting.bounds(event, group_in(self.simulated.member(number), event), number)
+            reason = work.tried(lambda: counted_cells.why_search_differs(counted, bound), "")
+            cell = replace(cell, why=f"{cell.why}; {reason}") if reason else cell
         return cell if verdict == FINE else with_details(cell, ends, self.simulated.member(number))
 
     # --- counted ----------------------------------------------------------------------------------------------------

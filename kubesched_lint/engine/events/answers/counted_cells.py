@@ -19,9 +19,18 @@ def range_of(bounds: EventBounds) -> Range:
 _RUN = re.compile(r" pods? run: ")
 
 
-def why_open(bounds: EventBounds) -> str:
-    """Return ``0–3 of 3 pods run: other pods may fill all nodes that it may use``."""
-    return f"{range_of(bounds)} of {many(bounds.wanted, 'pod')} run: {bounds.least.why}"
+def why_open(bounds: EventBounds, ends: Range | None = None) -> str:
+    """Return ``0–3 of 3 pods run: other pods may fill all nodes that it may use``.
+
+    ``ends``: how many run by a search, which knows it better.
+    """
+    return f"{ends or range_of(bounds)} of {many(bounds.wanted, 'pod')} run: {bounds.least.why}"
+
+
+def why_search_differs(bounds: EventBounds, ends: Range) -> str:
+    """Return what counting says of a search in which only some orders leave pods without a node; empty if nothing."""
+    is_said = ends.least < bounds.wanted and bounds.least.pods < bounds.wanted
+    return why_open(bounds, ends) if is_said else ""
 
 
 def what_is_open(why: str) -> str:

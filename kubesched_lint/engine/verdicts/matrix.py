@@ -186,7 +186,7 @@ class Matrix:
             return self._as_counted(event, number, bounds, scope.open_, scope)
         try:
             with work.within(work.share(0, SEARCH)):
-                return self._followed(event, members, number, bounds)
+                return counted_cells.with_reason(self._followed(event, members, number, bounds), bounds)
         except work.OutOfWorkError as reason:
             bounds.leave_least_out()  # no steps may be left
             return self._as_counted(event, number, bounds, str(reason), scope)
@@ -347,10 +347,6 @@ class Matrix:
             if (bounds.always_stuck and not self.simulated.drains(event)) or bounds.most.pods == bound.most < wanted:
                 by_itself = not self.simulated.pods[number].required_affinity
                 cell = counted_cells.bounded(cell, bounds.most, by_itself=by_itself)
-        if verdict == DEPENDS and ready is None:
-            counted = self.counting.bounds(event, group_in(self.simulated.member(number), event), number)
-            reason = work.tried(lambda: counted_cells.why_search_differs(counted, bound), "")
-            cell = replace(cell, why=f"{cell.why}; {reason}") if reason else cell
         return cell if verdict == FINE else with_details(cell, ends, self.simulated.member(number))
 
     # --- counted ----------------------------------------------------------------------------------------------------

@@ -115,8 +115,8 @@ def test_every_module_can_be_imported_first() -> None:
 def needing_extras(root: Path) -> set[str]:
     """Modules that cannot be imported without a package of ``OPTIONAL``, alone or because of another module."""
     known = modules(root)
-    graph = {name: imported(file, name, known) for name, file in known.items()}
-    found = {name for name, file in known.items() if imported(file, name, dict.fromkeys(OPTIONAL, file))}
+    graph = {name: imported(file, name, {**known, **dict.fromkeys(OPTIONAL, file)}) for name, file in known.items()}
+    found = {name for name, targets in graph.items() if targets & set(OPTIONAL)}
     while more := {name for name, targets in graph.items() if name not in found and targets & found}:
         found |= more
     return found

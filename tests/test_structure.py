@@ -26,7 +26,7 @@ JOINS = {
     "engine/bounds/competition/contention.py",  # parts of a set and all that may exist beside each
     "engine/bounds/least.py",  # losses and the workloads that they concern
     "engine/events/search/hypotheses.py",  # lost nodes and all others
-    "engine/bounds/unreachable.py",  # losses and the domains of a spread
+    "engine/bounds/losses/unreachable.py",  # losses and the domains of a spread
     "engine/scheduler/devices/alike.py",  # devices and the selectors that look at them
     "linter/environments/duplicate_definitions.py",  # files and definitions
     "linter/environments/variants.py",  # folders and definitions

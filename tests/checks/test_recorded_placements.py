@@ -39,7 +39,7 @@ def findings(case: dict[str, Any]) -> tuple[Finding, ...]:
     return report.findings
 
 
-@pytest.mark.parametrize("case", every(2, cases()), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", every(3, cases()), ids=lambda case: case["id"])
 def test_what_lint_says_of_a_deployment_is_what_happened(case: dict[str, Any]) -> None:
     first = [run[0] for run in case["runs"] if run and run[0]["quiescent"]]
     pending = [sum(sum(w["pending"].values()) for w in phase["workloads"].values()) for phase in first]

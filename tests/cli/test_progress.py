@@ -28,12 +28,13 @@ ERASE, END = "\r\x1b[K", b"<end>"
 COLUMNS = 60
 EVIL = "evil\x1b[2J\n\u202e"
 DRAIN = ["drain", str(ROOT / "fixtures/drain/shop"), "-c", str(ROOT / "fixtures/drain/cluster.yaml"), "--no-config"]
+QUEUE = f"{DRAIN[1]}/queue.yaml"
 COMMANDS = {
     "planning the drain of 4 nodes: wave 1": DRAIN,
     "auditing 4 nodes": ["audit", *DRAIN[2:]],
-    "simulating 2 workloads: deploy for StatefulSet": ["simulate", *DRAIN[1:], "--events", "deploy"],
+    "simulating 1 workload: deploy for StatefulSet": ["simulate", QUEUE, *DRAIN[2:], "--events", "deploy"],
     "linting: rule ": ["lint", *DRAIN[1:], "--no-cache"],
-    "simulating 2 workloads of ": ["plan", f"{DRAIN[1]}/queue.yaml", *DRAIN[1:], "--events", "deploy"],
+    "simulating 2 workloads of ": ["plan", f"{DRAIN[1]}/web.yaml", QUEUE, *DRAIN[2:], "--events", "deploy"],
 }
 
 

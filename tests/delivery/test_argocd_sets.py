@@ -326,7 +326,7 @@ def test_patterns_of_argo_cd(path: str, pattern: str, is_match: bool) -> None:
 
 def test_hostile_sets_end(repo: Path) -> None:
     """A matrix of two long lists, a deep folder, and Applications that name each other."""
-    elements = ", ".join(f"{{name: '{number}'}}" for number in range(3_000))
+    elements = ", ".join(f"{{name: '{number}'}}" for number in range(1_000))
     lists = f"{{list: {{elements: [{elements}]}}}}"
     deep = repo / "deep" / "/".join("d" for _ in range(600))
     deep.mkdir(parents=True)

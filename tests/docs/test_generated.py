@@ -47,9 +47,10 @@ def mark(data: bytes) -> bytes | None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
+    """Bytecode comes along, but for what is just being written."""
     for name in READ:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("*.pyc.*"))
         else:
             shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path

@@ -112,4 +112,8 @@ def test_the_site_loads_nothing_from_other_hosts(
 
 
 def test_ci_builds_it_and_takes_no_warning() -> None:
-    assert "\nsphinx-build -q -W --keep-going -c scripts/site . " in (ROOT / ".ci" / "run").read_text()
+    run = (ROOT / ".ci" / "run").read_text()
+    assert " python -m sphinx -q -W --keep-going -c scripts/site . " in run
+    assert '\ntypes_and_site >"$made/beside.txt" 2>&1 &\nbeside=$!\n' in run, "beside the tests"
+    assert '\nwait "$beside" && passed=0 || passed=$?\n' in run
+    assert run.endswith('\nexit "$passed"\n'), "a warning of it fails the run"

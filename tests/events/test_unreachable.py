@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from kubesched_lint.engine.bounds.unreachable import _most_beside_empty
+from kubesched_lint.engine.bounds.losses.unreachable import _most_beside_empty
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, Cell
 from kubesched_lint.engine.events.search.hypotheses import made_unreachable
 from kubesched_lint.report.simulation.report import as_json, as_text

@@ -162,7 +162,7 @@ class Workspace:
         return report.summary.proposes_fixes
 
 
-@pytest.mark.parametrize("slug", every(2, [rule.slug for rule in FIXABLE]))
+@pytest.mark.parametrize("slug", every(3, [rule.slug for rule in FIXABLE]))
 def test_the_hazard_is_gone_and_none_has_come(slug: str, tmp_path: Path) -> None:
     gone = {False: 0, True: 0}
     for example in cases(slug):

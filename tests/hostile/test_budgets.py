@@ -150,7 +150,7 @@ LINTED = {
     "chain": 12,
     "star": 30,
     "crowd": 16,
-    "apart": 12,
+    "apart": 8,
     "node-terms": 60,
     "claims": 30,
     "disruption": 30,

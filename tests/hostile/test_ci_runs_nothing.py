@@ -217,6 +217,7 @@ def test_the_action_runs_nothing_of_the_checkout(tmp_path: Path, action: Path, c
     assert (tmp_path / "started").read_text().split() == ["--version", "config", "lint", "config", "plan"]
 
 
+@pytest.mark.thorough  # it installs by the same two commands as the action
 def test_the_gitlab_job_runs_nothing_of_the_checkout(tmp_path: Path, action: Path, checkout: Path, ran: Path) -> None:
     committed(checkout)
     work = tmp_path / "clone"

@@ -18,13 +18,13 @@ from tests.share import every
 
 ONE = Files(stream([workload("w0")]), nodes(1, zones=1))
 SIZES = {
-    "chain": 40,
+    "chain": 25,
     "ring": 40,
     "star": 40,
     "taints": 40,
     "containers": 200,
     "pins": 60,
-    "misspelt-budgets": 40,
+    "misspelt-budgets": 25,
     "beside-each": 40,
     "sketched-pools": 15,
     "misspelt-values": 60,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from typer.testing import CliRunner
 
 import kubesched_lint
@@ -15,7 +16,7 @@ from benchmarks import hostile_shapes
 from kubesched_lint.cli.app import app
 from kubesched_lint.commands.simulate import run
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.bounds import unreachable
+from kubesched_lint.engine.bounds.losses import unreachable
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.devices import Devices
 from kubesched_lint.engine.cluster.storage.storage import Storage
@@ -44,7 +45,7 @@ def set_of(files: Files) -> ManifestSet:
 @pytest.mark.parametrize(
     ("shape", "size", "most", "each"),
     [
-        ("crowd", 5, run.MOST_STEPS // 7, 0),
+        ("crowd", 5, run.MOST_STEPS // 10, 0),
         ("crowd", 60, 0, run.STEPS_EACH_OF_ORDINARY),
         ("crowd", 201, run.MOST_STEPS // 3, run.STEPS_EACH_OF_LARGE),
         ("crowd", 801, run.MOST_STEPS // 3, 0),
@@ -62,6 +63,17 @@ def test_more_steps_are_for_sets_where_they_establish_more(shape: str, size: int
     steps, pools = min(most + each * len(manifests.workloads), run.MOST_STEPS), len(manifests.node_pools)
     assert run._steps(Effort(), manifests, nodes, pools) == steps
     assert run._steps(Effort(states=2 * Effort().states), manifests, nodes, pools) == 2 * steps
+
+
+def test_more_steps_are_for_sets_whose_traces_are_longer() -> None:
+    """Of pods, not of workloads: a DaemonSet has as many as nodes."""
+    files = SHAPES["crowd"].make(60)
+    manifests = set_of(files).inventory
+    short = run._steps(Effort(), manifests, 10, 0)
+    crowded = replace(manifests, workloads=tuple(replace(w, replicas=12) for w in manifests.workloads))
+    daemons = replace(manifests, workloads=tuple(replace(w, kind="DaemonSet") for w in manifests.workloads))
+    assert run._steps(Effort(), crowded, 10, 0) == min(2 * short, run.MOST_STEPS)
+    assert run._steps(Effort(), daemons, 12, 0) == min(2 * short, run.MOST_STEPS)
 
 
 def spent_on(files: Files, monkeypatch: pytest.MonkeyPatch) -> float:
@@ -108,7 +120,7 @@ def test_volumes_that_pods_take_count_as_work(monkeypatch: pytest.MonkeyPatch) -
         return found
 
     monkeypatch.setattr(StoredVolumes, "of", shown)
-    files = SHAPES["labelled-volumes"].make(20)
+    files = SHAPES["labelled-volumes"].make(8)
     kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files))
     assert free
     assert max(free) <= 0
@@ -162,7 +174,7 @@ def test_a_group_is_not_looked_up_for_each_of_its_members(monkeypatch: pytest.Mo
     asked, real = [], matrix.group_of
     monkeypatch.setattr(matrix, "group_of", lambda *given: asked.append(1) or real(*given))
     counts = []
-    for size in (10, 20):
+    for size in (6, 12):
         asked.clear()
         files = SHAPES["ring"].make(size)
         kubesched_lint.simulate(text={"m.yaml": files.manifests}, cluster=cluster_of(files), states=10)
@@ -210,7 +222,7 @@ def test_rows_do_not_ask_about_all_others(shape: str, tmp_path: Path, monkeypatc
         return answer(*given)
 
     monkeypatch.setattr(where, question, counted)
-    for count in (10, 20):
+    for count in (6, 12):
         asked.append(0)
         files = SHAPES[shape].make(count)
         hostile_shapes.write("simulate", files, tmp_path)

@@ -51,7 +51,7 @@ def is_quiet(said: str) -> bool:
 UNWRITABLE = {">&-": "Bad file descriptor", ">/dev/full": "No space left on device"}
 
 
-@pytest.mark.parametrize(("name", "where"), every(5, product(COMMANDS, UNWRITABLE)))
+@pytest.mark.parametrize(("name", "where"), every(9, product(COMMANDS, UNWRITABLE)))
 def test_output_that_cannot_be_written_is_one_line_and_2(name: str, where: str) -> None:
     done = shell(f"{PROGRAM} {COMMANDS[name][0]} {where}")
     assert done.returncode == 2
@@ -119,7 +119,7 @@ def test_no_file_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Enough for a run of some seconds, and for several clusters."""
-    return copies(2500, tmp_path_factory.mktemp("many"))
+    return copies(1500, tmp_path_factory.mktemp("many"))
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def copies(count: int, there: Path) -> Path:
     for number in range(count):
         (there / "set" / f"{number}.yaml").write_text(web.replace("name: web", f"name: web-{number}"))
     (there / "clusters").mkdir()
-    for number in range(6):
+    for number in range(3):
         (there / "clusters" / f"{number}.yaml").write_text((ROOT / ZONES).read_text())
     targets = (f'[[targets]]\nname = "{n}"\npaths = ["set"]\ncluster = "clusters/{n}.yaml"\n' for n in range(3))
     (there / "kubesched.toml").write_text("".join(targets))
@@ -157,7 +157,7 @@ OPENING = (
 )
 
 
-@pytest.mark.parametrize(("command", "most"), every(7, product(OPENING, [8, 10, 12, 16, 24])))
+@pytest.mark.parametrize(("command", "most"), every(11, product(OPENING, [8, 10, 12, 16, 24])))
 def test_few_descriptors_end_in_an_answer_or_in_one_that_says_so(command: str, most: int) -> None:
     done = shell(f"ulimit -n {most}; {PROGRAM} {command}")
     assert is_quiet(done.stderr)
@@ -348,7 +348,7 @@ def test_what_is_ignored_stays_ignored(many: Path) -> None:
 def test_a_report_that_was_begun_leaves_no_temporary_file(many: Path, tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     report.write_text("old")
-    for wait in (0.2, 0.7, 1.2, 1.8):
+    for wait in (0.2, 1.2):
         run = subprocess.Popen(
             [sys.executable, "-m", "kubesched_lint", "lint", str(many / "set"), "--format", f"json={report}"],
             cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

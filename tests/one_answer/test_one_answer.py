@@ -19,12 +19,15 @@ from tests.one_answer.invariants import (
     refused_is_refused,
 )
 from tests.one_answer.scenes import Scene, with_pods
-from tests.share import every, first
+from tests.share import every, first, some
 from tests.worlds.generator import seeded
 
 KINDS = ("nodes", "kubectl", "full")
-SEEDS = [*map(int, os.environ.get("COMPANIES", "1 2 3 4 5 6 7 8").split(" "))]
-"""``COMPANIES="9 10 11 12" pytest -m '' tests/one_answer`` asks about others."""
+SEEDS = [*map(int, os.environ.get("COMPANIES", "4 1 2 6 3 5 7 8").split(" "))]
+"""``COMPANIES="9 10 11 12" pytest -m '' tests/one_answer`` asks about others.
+
+CI asks about 4 and 6, which are the smallest.
+"""
 WORLDS = range(30)
 PARTS = 4
 """Every so many examples of cards: the others are asked by hand."""
@@ -35,12 +38,12 @@ def _all_of(scene: Scene) -> list[Break]:
 
 
 def test_of_the_fixtures() -> None:
-    assert [one for scene in scenes.of_fixtures() for one in _all_of(scene)] == []
+    assert [one for scene in some(scenes.of_fixtures(), 2) for one in _all_of(scene)] == []
 
 
 @pytest.mark.parametrize("cloud", first(1, ["karpenter-nodepools", "eks"]))
 def test_of_a_cloud(cloud: str) -> None:
-    assert [one for scene in scenes.of_clouds([cloud]) for one in _all_of(scene)] == []
+    assert [one for scene in some(scenes.of_clouds([cloud]), 2) for one in _all_of(scene)] == []
 
 
 @pytest.mark.parametrize("begin", first(1, range(0, 2 * PARTS, PARTS)))

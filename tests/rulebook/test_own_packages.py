@@ -33,23 +33,35 @@ spec:
 Install = Callable[[Path], Path]
 
 
+def built(project: Path, folder: Path) -> Path:
+    """Return the wheel of a project, made in a folder."""
+    pytest.importorskip("setuptools", minversion="70.1")
+    source = folder / "source"
+    shutil.copytree(project, source)
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, str(folder)], cwd=source, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / done.stdout.split()[-1]
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the example, which several tests install."""
+    return built(PACKAGE, tmp_path_factory.mktemp("shipped"))
+
+
 @pytest.fixture
-def install(tmp_path: Path) -> Install:
+def install(tmp_path: Path, shipped: Path) -> Install:
     """Builds a project and unpacks its wheel as an installer does; gives the folder to be put on the path."""
 
-    def build(project: Path) -> Path:
-        pytest.importorskip("setuptools", minversion="70.1")
-        source, site = tmp_path / "source", tmp_path / "site"
-        shutil.copytree(project, source)
-        done = subprocess.run(
-            [sys.executable, "-c", BUILD, str(tmp_path)], cwd=source, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        with zipfile.ZipFile(tmp_path / done.stdout.split()[-1]) as wheel:
+    def unpacked(project: Path) -> Path:
+        site = tmp_path / "site"
+        with zipfile.ZipFile(shipped if project == PACKAGE else built(project, tmp_path)) as wheel:
             wheel.extractall(site)
         return site
 
-    return build
+    return unpacked
 
 
 def run(*arguments: str | Path, site: Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:

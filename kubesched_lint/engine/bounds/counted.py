@@ -11,8 +11,9 @@ from kubesched_lint.engine.bounds.affinity import most_beside
 from kubesched_lint.engine.bounds.bounds import most_of_template, most_on_fewer, most_placed
 from kubesched_lint.engine.bounds.closed_forms import placed
 from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
+from kubesched_lint.engine.bounds.losses.taken import losses
+from kubesched_lint.engine.bounds.losses.unreachable import if_unreachable
 from kubesched_lint.engine.bounds.supposed_bounds import rolling_total, supposed_bounds, surging
-from kubesched_lint.engine.bounds.unreachable import if_unreachable, losses
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
 from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds
 from kubesched_lint.engine.controllers.daemonset import targets

@@ -10,15 +10,16 @@ from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.bounds.devices import with_devices
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.bounds.least import returns
+from kubesched_lint.engine.bounds.losses.taken import most_taken
+from kubesched_lint.engine.bounds.losses.unreachable import if_unreachable, why_apart
 from kubesched_lint.engine.bounds.parts import sharpened
-from kubesched_lint.engine.bounds.stranded import lessened
-from kubesched_lint.engine.bounds.unreachable import if_unreachable, why_apart
+from kubesched_lint.engine.bounds.stranded import REPLICATED, lessened
 from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
-from kubesched_lint.engine.events.start.groups import group_of
+from kubesched_lint.engine.events.start.groups import group_in, group_of
 from kubesched_lint.engine.events.start.overlooked import may_overlook
-from kubesched_lint.engine.events.start.preemption_scope import outranks, scope_of
-from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
+from kubesched_lint.engine.events.start.preemption_scope import are_others_stronger, outranks, scope_of
+from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedSet
 from kubesched_lint.engine.model.pod import Pod
 
 
@@ -38,6 +39,7 @@ class Counting:
             deleted = self.bounds(UNREACHABLE_OF[event], members, number)
             bounds = self._known[event, number] = if_unreachable(self.simulated.member(number), event, deleted)
             lessened(self.simulated.member(number), event, bounds)
+            self._raise_to_survivors(event, members, number, bounds)
         if bounds is None:
             bounds = count(self.simulated.member(number), event)
             doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
@@ -46,10 +48,22 @@ class Counting:
             with_devices(bounds, self.simulated.member(number), members)
             if not (bounds.is_fine or bounds.is_bad):
                 sharpened(self.simulated.member(number), event, bounds)
+                self._raise_to_survivors(event, members, number, bounds)
             if not self._narrates:
                 bounds.leave_least_out()
             self._known[event, number] = bounds
         return bounds
+
+    def _raise_to_survivors(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> None:
+        """Raise the least pods after a loss to those on other nodes: they stay, unless somebody may preempt them."""
+        member = self.simulated.member(number)
+        if event not in LOSSES or member.workload.kind not in REPLICATED or bounds.is_fine or bounds.is_bad:
+            return
+        survivors = bounds.wanted - most_taken(member, event)
+        if survivors <= bounds.least.pods or not self.bounds("deploy", group_in(member, "deploy"), number).is_fine:
+            return
+        if not are_others_stronger(member) and not self._is_pressed(event, members, number):
+            bounds.least = bounds.least._replace(pods=survivors)
 
     def tells_apart(self, event: str, members: tuple[int, ...], number: int) -> bool:
         """Whether a workload may end otherwise on unreachable nodes (``event``) than without deleted ones.

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.bounds.counted import count, stopped_by_budgets
 from kubesched_lint.engine.bounds.least import returns
-from kubesched_lint.engine.bounds.unreachable import losses
+from kubesched_lint.engine.bounds.losses.taken import losses
 from kubesched_lint.engine.bounds.volumes.volume_constraints import MAY_TIE, have_volumes
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions

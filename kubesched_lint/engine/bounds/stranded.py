@@ -1,7 +1,7 @@
 """The most pods of a running workload while lost nodes are unreachable: it is known where its pods stand.
 
-``unreachable`` has the mechanisms, and bounds for pods that may be anywhere. Of a workload that nothing moves before
-the loss, each node or zone takes the pods that stand there:
+``losses.unreachable`` has the mechanisms, and bounds for pods that may be anywhere. Of a workload that nothing moves
+before the loss, each node or zone takes the pods that stand there:
 
 - a StatefulSet makes none of them again, so it lacks them;
 - where a spread counts the lost domain as empty, a domain gets new pods up to maxSkew and keeps what it has beyond.
@@ -11,9 +11,10 @@ Both hold whoever is preempted after the loss: a preempted pod comes back under 
 
 from __future__ import annotations
 
+from kubesched_lint.engine.bounds.losses.taken import losses
+from kubesched_lint.engine.bounds.losses.unreachable import leaves_empty, stays_there, why_apart
 from kubesched_lint.engine.bounds.parts import stands_before_losses
 from kubesched_lint.engine.bounds.spread import counted_of_others
-from kubesched_lint.engine.bounds.unreachable import leaves_empty, losses, stays_there, why_apart
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
@@ -21,12 +22,12 @@ from kubesched_lint.engine.model.pod import SpreadConstraint
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.engine.scheduler.topology import NO_OTHERS, counted_domains
 
-_KINDS = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
+REPLICATED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet")
 
 
 def lessened(member: SimulatedMember, event: str, bounds: EventBounds) -> None:
     """Lower the most pods in ``bounds`` of an event of ``UNREACHABLE_OF`` where each loss leaves some missing."""
-    simulated, asked = member.set, member.workload.kind in _KINDS and not any(map(stays_there, member.kinds))
+    simulated, asked = member.set, member.workload.kind in REPLICATED and not any(map(stays_there, member.kinds))
     if not asked or bounds.is_fine or simulated.supposes(event) is not None or not stands_before_losses(member):
         return
     most = max((_most_beside(member, lost) for lost in losses(simulated, event)), default=bounds.wanted)

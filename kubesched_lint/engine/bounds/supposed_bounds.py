@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from kubesched_lint.engine.bounds.bounds import most_placed
 from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
-from kubesched_lint.engine.bounds.unreachable import if_unreachable
+from kubesched_lint.engine.bounds.losses.unreachable import if_unreachable
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.controllers.bounds import allowed_if_healthy, daemon_bounds, rolling_bounds

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from kubesched_lint.engine.base import work
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 
@@ -45,5 +44,4 @@ def _has_room(end: FinalState) -> bool:
         for slot, _ in held
         if slot in its_slots
     }
-    work.spend(work.PLACE * len(bound))
     return all(model.diagnosis(end.state, *each).feasible for each in sorted(bound))

@@ -10,7 +10,7 @@ from kubesched_lint.engine.admission.decision import CREATED
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.bounds.idle import idle
-from kubesched_lint.engine.bounds.unreachable import why_apart
+from kubesched_lint.engine.bounds.losses.unreachable import why_apart
 from kubesched_lint.engine.controllers.daemonset import targets
 from kubesched_lint.engine.events.answers.cells import (
     BAD,

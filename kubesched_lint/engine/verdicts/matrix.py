@@ -77,7 +77,6 @@ class Matrix:
         self.counting = Counting(self.simulated, narrates=self.effort.narrates)
         self._aimed = AimedCourses(self.counting, self.courses)
         self._rows = len(self.simulated.workloads)
-        """Number of workloads that are asked about."""
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
 
@@ -363,11 +362,9 @@ class Matrix:
 
     def _bad_ends(self, event: str, number: int) -> list[FinalState]:
         """Return ends of an event that counting proves bad; one lost node or zone shows that pods are missing."""
-        if not self.effort.has_examples:
-            return []
         may_block = event == "drain" and bool(self.simulated.member(number).budgets)
         lacks_pods = event in LOSSES and not may_block and number not in self.simulated.never_ready
-        return self.courses(event, number, is_known=lacks_pods)
+        return self.courses(event, number, is_known=lacks_pods) if self.effort.has_examples else []
 
     @cached_property
     def seeded(self) -> Courses:

@@ -177,6 +177,12 @@ def may_be_preempted(member: SimulatedMember) -> bool:
     return _highest(member.set) > min(_ranks(member))
 
 
+def are_others_stronger(member: SimulatedMember) -> bool:
+    """Whether pods of others may preempt those of a workload when they are made anew, judged by priorities alone."""
+    lowest = min(_ranks(member))
+    return any(preempting_priority(group.pod) > lowest for group in member.set.others)
+
+
 def above(member: SimulatedMember) -> Iterator[Workload]:
     """Yield the workloads whose pods may preempt those of a workload, or others that do; running pods of others too."""
     lowest = min(_ranks(member))

@@ -22,12 +22,12 @@ from collections.abc import Collection, Iterable, Iterator
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds.competition.contenders import counted, repelling
 from kubesched_lint.engine.bounds.least import least_placed
-from kubesched_lint.engine.cluster.nodeset import NodeSet, of
+from kubesched_lint.engine.bounds.losses.taken import losses, most_taken, stands
+from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.events.answers.event_bounds import FRESH, Bound, EventBounds
 from kubesched_lint.engine.events.start.preemption_scope import may_be_preempted
-from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set, zones
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
-from kubesched_lint.engine.scheduler.capacity import stands_alone
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
 from kubesched_lint.engine.scheduler.tolerance import FILTERING, UNREACHABLE, leaves, tolerates_any
 from kubesched_lint.engine.scheduler.topology import counted_domains, is_short_of_domains
@@ -123,27 +123,6 @@ def leaves_empty(member: SimulatedMember, constraint: SpreadConstraint, taken: I
     return any(not nodes & ~lost for nodes in every for lost in taken)
 
 
-def losses(simulated: SimulatedSet, event: str) -> list[NodeSet]:
-    """Return what a loss may take: each node, or the nodes of each zone; those of a hypothesis."""
-    known, hypothesis = _losses(simulated), simulated.supposes(event)
-    if hypothesis is not None:
-        return [simulated.index.named(hypothesis.change.unreachable)]
-    if event not in known:
-        at = simulated.index.positions
-        is_zone = event in ("zone-loss", "zone-unreachable")
-        known[event] = (
-            [of([at[name] for name in names]) for names in zones(simulated).values()]
-            if is_zone
-            else [1 << position for position in range(len(simulated.nodes))]
-        )
-    return known[event]
-
-
-@once_per_set
-def _losses(simulated: SimulatedSet) -> dict[str, list[NodeSet]]:
-    return {}
-
-
 def if_unreachable(member: SimulatedMember, event: str, deleted: EventBounds) -> EventBounds:
     """Return the bounds of an event of ``UNREACHABLE_OF`` from those of ``deleted`` nodes."""
     why = why_apart(member, event)
@@ -164,7 +143,7 @@ def _least(member: SimulatedMember, event: str, deleted: EventBounds) -> int:
     if len(reasons) > 1 or deleted.least.pods < wanted:
         return 0
     if reasons == [STATEFUL]:
-        lost = _most_lost(member, event)
+        lost = most_taken(member, event)
         in_order = member.workload.pod_management != "Parallel"
         return 0 if lost and in_order and _may_lack_others(member, event) else wanted - lost
     spread = [c for c in pod.spread if c.is_hard]
@@ -181,26 +160,8 @@ def _may_lack_others(member: SimulatedMember, event: str) -> bool:
     if may_be_preempted(member):
         return True
     wanted = member.wanted
-    asked = member.set.supposes(event) is not None and not _stands(member)
+    asked = member.set.supposes(event) is not None and not stands(member)
     return asked and least_placed(member, wanted, FRESH).pods < wanted
-
-
-def _most_lost(member: SimulatedMember, event: str) -> int:
-    """Return the most pods of a workload that a loss takes."""
-    simulated = member.set
-    wanted, index = member.wanted, simulated.index
-    if all(map(_stands, simulated.members)):
-        at = [index.positions[bound.node] for bound in member.running]
-        return max((sum(lost >> p & 1 for p in at) for lost in losses(simulated, event)), default=wanted)
-    alone = stands_alone(member.pod, index, member.usable)
-    nodes = max((lost.bit_count() for lost in losses(simulated, event)), default=wanted)
-    return min(wanted, nodes) if alone and not member.running else wanted
-
-
-def _stands(member: SimulatedMember) -> bool:
-    """Whether all pods of a workload run, and none is to change."""
-    is_same = member.changes_template is False and member.is_settled
-    return is_same and member.kept == len(member.running) == member.wanted
 
 
 def _counts_only_own(member: SimulatedMember, constraint: SpreadConstraint) -> bool:

@@ -125,6 +125,19 @@ def test_workloads_that_may_fail_for_one_reason_share_a_line() -> None:
     assert not told[1].startswith("  ")
 
 
+def test_a_search_that_finds_good_ends_and_bad_ones_has_a_reason_in_words() -> None:
+    """The message of one end has the numbers of that end: after a drain, other nodes are there than after a loss."""
+    ports = {"containers": [{"name": "c", "image": "nginx:1", "ports": [{"containerPort": 80, "hostPort": 80}]}]}
+    edge = workload("Deployment", "edge", 3, {**ports, "nodeSelector": {ZONE: "a"}})
+    result = report_of(sketch(3, "ab"), edge, events=("node-loss", "drain"))
+    cells = result.rows[0].cells
+    assert {cell.verdict for cell in cells} == {DEPENDS}
+    assert {cause_of(cell) for cell in cells} == {"other pods may fill at most 2 of its 3 nodes, and 1 may be lost"}
+    assert all("finds good ends and bad ones; 2–3 of 3 pods run: other pods" in cell.why for cell in cells)
+    assert "nodes are available" not in as_text(result)
+    assert "nodes are available" in as_text(result, verbose=True)
+
+
 def test_beside_one_that_fails_a_long_matrix_leaves_out_what_is_only_unknown(healthy: SimulationReport) -> None:
     """A row of question marks tells nothing that the reason below does not; a bad cell keeps its row."""
     rows = [

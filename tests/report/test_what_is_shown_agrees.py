@@ -13,6 +13,7 @@ import kubesched_lint
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.text import distinct_names
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.linter.options import Options
@@ -20,7 +21,6 @@ from kubesched_lint.linter.reading.manifest_set import manifest_set
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation.report import as_text
 from kubesched_lint.report.wording.verdict_words import event_title
-from kubesched_lint.report.wording.words import distinct_names
 from kubesched_lint.sources.clusters.read import cluster_from
 from kubesched_lint.sources.manifests.loader import documents
 

@@ -13,7 +13,7 @@ from kubesched_lint.engine.events.search.explore import TracePart
 from kubesched_lint.engine.events.search.trace import trace
 from kubesched_lint.engine.events.states.states import State
 from kubesched_lint.engine.model.nodes.node import zone_of
-from kubesched_lint.engine.runs.narrate import line
+from kubesched_lint.engine.runs.narrate import Naming, line, node_names
 
 _COUNTED = ("cpu", "memory", "pods")
 
@@ -35,7 +35,8 @@ def played_waves(replay: Replay, waves: Waves) -> tuple[Wave, ...]:
 def bad_course(played: Played) -> tuple[str, ...]:
     """Return the course to a bad end of a wave, one line per phase; phases without a step are left out."""
     parts = trace(played.drain.phases, played.bad[0])
-    return tuple(line(part, _NAMES.get(part.name, part.name)) for part in parts if part.steps)
+    naming = Naming(node_names(parts))
+    return tuple(line(part, _NAMES.get(part.name, part.name), naming) for part in parts if part.steps)
 
 
 _NAMES = {"evict": "drain", "uncordon": "nodes come back", "join": "nodes join", "lose": "nodes go"}

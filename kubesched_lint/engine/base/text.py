@@ -1,10 +1,10 @@
-"""Phrases that many messages share: counted nouns, shortened lists, and suggestions for misspelt names."""
+"""Phrases that many messages share: counted nouns, shortened lists and names, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TypeVar
 
@@ -186,3 +186,42 @@ def seconds_of(duration: str) -> int | None:
 def one_line(text: str) -> str:
     """Return the message on one line, whatever the names in it contain."""
     return text if text.isprintable() else " ".join(text.split())
+
+
+def shortened(text: str, most: int) -> str:
+    """Return at most ``most`` characters; cuts the middle, because similar names differ at their ends."""
+    if len(text) <= most:
+        return text
+    tail = (most - 1) // 2
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def distinct_names(names: Collection[str], most: int) -> Mapping[str, str]:
+    """Return name → at most ``most`` characters that distinguish it from the other names.
+
+    The domain that all of them share goes first, then the middle. If that makes two names equal, the start and the end
+    that all names share go instead.
+    """
+    domain = _shared_end(names).partition(".")[2] if len(set(names)) > 1 else ""
+    short = {name: shortened(name.removesuffix(f".{domain}") if domain else name, most) for name in names}
+    if len(set(short.values())) == len(short):
+        return short
+    start, end = len(shared_start(names)), len(_shared_end(names))
+    return {name: _part(name, start, len(name) - end, most) for name in names}
+
+
+def shared_start(names: Collection[str]) -> str:
+    """Return what all names begin with."""
+    low, high = min(names), max(names)
+    return low[: next((i for i, sign in enumerate(low) if high[i : i + 1] != sign), len(low))]
+
+
+def _shared_end(names: Collection[str]) -> str:
+    return shared_start([name[::-1] for name in names])[::-1]
+
+
+def _part(name: str, start: int, end: int, most: int) -> str:
+    """Return the part of ``name`` from ``start`` to ``end``, with more of the start if there is room."""
+    first = max(0, min(start, end - most + 2))
+    left, right = "…" if first else "", "…" if end < len(name) else ""
+    return f"{left}{shortened(name[first:end], most - len(left) - len(right))}{right}"

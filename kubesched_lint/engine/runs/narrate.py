@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
+from kubesched_lint.engine.base.limits import LONGEST_LIST, LONGEST_VALUE
+from kubesched_lint.engine.base.text import SHOWN, and_more, distinct_names, many
 from kubesched_lint.engine.events.answers.cells import Witness
 from kubesched_lint.engine.events.limits import MOST_TOLD
 from kubesched_lint.engine.events.search.explore import TracePart
 from kubesched_lint.engine.events.search.trace import trace
-from kubesched_lint.engine.events.states.states import PodTypes, State, Step
+from kubesched_lint.engine.events.states.states import Step
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 
-_OWN: Mapping[int, str] = {}
-
 
 class Naming(NamedTuple):
-    """How to call pods in the words of a trace."""
+    """How to call pods and nodes in the words of a trace, and whose pods it is about."""
 
-    newest: Mapping[int, int]
-    """Workload → the revision that counts as new, for workloads with several revisions."""
-    names: Mapping[int, str]
+    nodes: Mapping[str, str]
+    """Node → its name for people."""
+    asked: int = -1
+    """The workload all of whose steps are told, while many steps of others are counted; -1: those of all are told."""
+    names: Mapping[int, str] = {}
     """Workload → a name instead of its own."""
 
 
@@ -39,11 +42,23 @@ def witness(end: FinalState, called: Workload | None = None) -> Witness:
         names = {end.workload: called.name}
         if called.key in end.timeline.numbers:
             names[end.timeline.numbers[called.key]] = own.name
+    naming = Naming(node_names(parts), end.workload, names)
     lines = [
-        line(part, _happening(part, where if part is parts[-1] else ""), names, before)
+        line(part, _happening(part, naming.nodes.get(where, where) if part is parts[-1] else ""), naming, before)
         for before, part in zip((None, *parts), parts, strict=False)
     ]
+    if end.lack > 0:
+        wanted = many(end.outcome.wanted, "pod")
+        lines[-1] += f"; {max(end.outcome.wanted - end.lack, 0)} of {wanted} of {names.get(end.workload, own.name)} run"
     return Witness(end.outcome.bound, end.outcome.complete, tuple(lines), where)
+
+
+def node_names(parts: Sequence[TracePart]) -> Mapping[str, str]:
+    """Return node → its name for people, of the nodes of all parts."""
+    first = parts[0].model.index
+    others = (part.model.index.names for part in parts if part.model.index is not first)
+    new = [name for names in others for name in names if name not in first.positions]
+    return distinct_names({*first.names, *new}, LONGEST_VALUE) if new else first.short_names
 
 
 def _shown(where: str, first: TracePart) -> str:
@@ -73,30 +88,34 @@ def _happening(part: TracePart, where: str) -> str:
     return part.name
 
 
-def line(part: TracePart, name: str, names: Mapping[int, str] = _OWN, before: TracePart | None = None) -> str:
-    """Return one part of a trace in words, after the name of its event; ``names`` are other names of workloads.
+def line(part: TracePart, name: str, naming: Naming, before: TracePart | None = None) -> str:
+    """Return one part of a trace in words, after the name of its event.
 
-    With the part ``before`` it, the pods that the event itself took from their nodes are told first.
+    With the part ``before`` it, the pods that the event itself takes from their nodes are told first, in one step.
     """
-    gone = () if before is None else tuple(_gone(before, part))
-    if gone:
-        return _text(part, name, names, gone)
-    if names and not any(part.model.pod_types.slots[slot].workload in names for slot in _moved(part)):
-        names = _OWN  # many workloads share the part
-    if names:
-        return _text(part, name, names)
-    if name not in part.lines:
-        part.lines[name] = _text(part, name, names)
-    return part.lines[name]
+    gone = [] if before is None else [*_gone(before, part), *_gone_in_steps(part)]
+    taken = {how: _taken(part, [slot for slot, each in gone if each == how], naming) for how in _HOW}
+    room = 2 * LONGEST_LIST - 1 - sum(map(len, taken.values()))  # of a list that ``brief`` prints whole
+    steps = ", ".join(_told(part, naming, room, frozenset() if before is None else frozenset(_GONE)))
+    texts = [f"{how}: {', '.join(pods)}" for how, pods in taken.items() if pods]
+    return f"{name}: {'; '.join(filter(None, (*texts, steps))) or 'nothing moves'}"
 
 
-def _moved(part: TracePart) -> Iterator[int]:
-    """Yield the slots of the pods that move."""
-    return (step.slot for step, _ in part.steps if step.slot >= 0)
+_WITH_IT, _STAYS, _EVICTED = "lost with it", "stay there, terminating", "evicted"
+_HOW = (_WITH_IT, _STAYS, _EVICTED)
+"""What an event does at once to the pods of nodes that go, of nodes that are unreachable, and of other nodes."""
+
+_GONE = {"lose": _WITH_IT, "terminate": _STAYS}
+"""Steps that are the event's as well: of pods that go one by one."""
 
 
-def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]:
-    """Yield (slot, node, whether the node stays) of each pod that was bound before a part and is not when it starts.
+def _gone_in_steps(part: TracePart) -> Iterator[tuple[int, str]]:
+    """Yield (slot, what becomes of it) of each pod that the event takes from its node in a step of its own."""
+    yield from ((step.slot, _GONE[step.what]) for step, _ in part.steps if step.what in _GONE)
+
+
+def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str]]:
+    """Yield (slot, what becomes of it) of each pod that was bound before a part and is not when it starts.
 
     Those that are deleted one by one have steps of their own.
     """
@@ -117,37 +136,81 @@ def _gone(before: TracePart, part: TracePart) -> Iterator[tuple[int, str, bool]]
             if left[slot]:
                 left[slot] -= 1
             else:
-                yield slot, part.names.get(name, name), name in later
+                position = later.get(name, -1)
+                is_unreachable = position >= 0 and part.model.unreachable >> position & 1
+                yield slot, _STAYS if is_unreachable else _EVICTED if position >= 0 else _WITH_IT
 
 
-def _text(part: TracePart, name: str, names: Mapping[int, str], gone: Sequence[tuple[int, str, bool]] = ()) -> str:
-    naming = Naming(_newest(part), names)
-    steps = [
-        (f"{pod_name(part.model.pod_types, slot, naming)} {_left(part, node)}", node)
-        if stays
-        else (f"{pod_name(part.model.pod_types, slot, naming)} lost with its node", "")
-        for slot, node, stays in gone
-    ]
-    before = part.start
-    for step, after in part.steps:
-        words = _words(part, step, naming)
-        if step.what == "preempt":
-            words = _driven_out(part, step, naming, before, after)
+def _taken(part: TracePart, slots: Sequence[int], naming: Naming) -> Sequence[str]:
+    """Return ``a``, ``b (2×)``, ``c and 5 more pods`` for pods, those of the asked workload first."""
+    asked, others = Counter[str](), Counter[str]()
+    for slot in slots:
+        is_asked = part.model.pod_types.slots[slot].workload == naming.asked
+        (asked if is_asked else others)[pod_name(part, slot, naming)] += 1
+    shown = (*asked.items(), *others.most_common(SHOWN))
+    texts = [f"{pod} ({n}×)" if n > 1 else pod for pod, n in shown]
+    return [*texts[:-1], f"{texts[-1]}{and_more(len(slots) - sum(n for _, n in shown), 'pod')}"] if texts else []
+
+
+def _told(part: TracePart, naming: Naming, room: int, left_out: Collection[str]) -> Sequence[str]:
+    """Return the steps of a part in words, at most ``room`` texts if those of others than the asked workload are many.
+
+    ``left_out``: what happens in steps that are told elsewhere.
+    """
+    kept = [i for i, (what, _) in enumerate(part.moved) if what not in left_out]
+    if naming.asked < 0 or len(kept) <= MOST_TOLD:
+        texts = _worded(part, kept[:MOST_TOLD], naming)
+        if naming.asked < 0 and len(kept) > MOST_TOLD:
+            return (*texts, f"… {len(kept) - MOST_TOLD - 1:,} more steps …", *_worded(part, kept[-1:], naming))
+        if naming.asked < 0 or len(texts) <= room:
+            return texts
+    asked, told, others = frozenset(_asked(part, naming.asked)), list[str](), list[tuple[str, int]]()
+    for is_asked, run in groupby(kept, asked.__contains__):
+        numbers = [*run]
+        others += [] if is_asked else [part.moved[i] for i in numbers]
+        told += _worded(part, numbers, naming) if is_asked else _counted([part.moved[i] for i in numbers])
+    if len(told) <= room:
+        return told
+    return (*_counted(others), *_worded(part, [i for i in kept if i in asked], naming))
+
+
+def _asked(part: TracePart, workload: int) -> Iterator[int]:
+    """Yield the numbers of the steps of a workload's pods, those that drive one out included, and of no pod."""
+    for number, (what, mover) in enumerate(part.moved):
+        if mover in (workload, -1) or (what == "preempt" and _drives_out(part, number, workload)):
+            yield number
+
+
+_OTHERS_DO: Mapping[str, tuple[str, str]] = {
+    "bind": ("finds a node", "find nodes"),
+    "evict": ("is evicted", "are evicted"),
+    "taint": ("is evicted by a taint", "are evicted by taints"),
+    "delete": ("is deleted", "are deleted"),
+}
+_FINDS = {"surge": "bind", "preempt": "bind"}
+"""Steps that count as finding a node."""
+
+
+def _counted(moved: Sequence[tuple[str, int]]) -> Iterator[str]:
+    """Yield ``12 pods of 3 other workloads find nodes`` for what happens to other workloads than the asked one."""
+    by_what: dict[str, Counter[int]] = {}
+    for (what, workload), pods in Counter(moved).items():
+        by_what.setdefault(_FINDS.get(what, what), Counter())[workload] += pods
+    for what, each in by_what.items():
+        singular, plural = _OTHERS_DO.get(what, _OTHERS_DO["delete"])
+        pods = each.total()
+        yield f"{many(pods, 'pod')} of {many(len(each), 'other workload')} {singular if pods == 1 else plural}"
+
+
+def _worded(part: TracePart, numbers: Sequence[int], naming: Naming) -> list[str]:
+    """Return the steps with these numbers in words, repeats joined."""
+    steps = []
+    for i in numbers:
+        step, _ = part.steps[i]
+        words = _driven_out(part, i, naming) if step.what == "preempt" else _words(part, step, naming)
         if words is not None:
             steps.append(words)
-        before = after
-    more = len(steps) - MOST_TOLD
-    texts = list(_folded(steps[:MOST_TOLD]))
-    if more > 0:
-        texts.append(f"and {more} more steps")
-    return f"{name}: {', '.join(texts) if texts else 'nothing moves'}"
-
-
-def _left(part: TracePart, node: str) -> str:
-    """Return what becomes of the pods of a node that stays."""
-    position = part.model.index.positions.get(node, -1)
-    is_unreachable = position >= 0 and part.model.unreachable >> position & 1
-    return "stays, terminating, on" if is_unreachable else "evicted from"
+    return [*_folded(steps)]
 
 
 def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
@@ -160,32 +223,12 @@ def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
             run = []
 
 
-def _newest(part: TracePart) -> Mapping[int, int]:
-    """Return the newest revision in the part of each workload that has several."""
-    pod_types = part.model.pod_types
-    slots = {step.slot for step, _ in part.steps if step.slot >= 0}
-    for state in (part.start, part.end):
-        slots.update(_present(state))
-    newest: dict[int, int] = {}
-    for slot in slots:
-        workload, revision, _ = pod_types.slots[slot]
-        newest[workload] = max(newest.get(workload, 0), revision)
-    return {workload: revision for workload, revision in newest.items() if revision}
-
-
-def _present(state: State) -> Iterator[int]:
-    for held in filter(None, (*state.bound, state.leaving)):  # most nodes are empty
-        yield from (slot for slot, _ in held)
-    for queue in filter(None, (state.waiting, *state.pinned)):
-        yield from (slot for slot, _, _ in queue)
-
-
 def _words(part: TracePart, step: Step, naming: Naming) -> tuple[str, str] | None:
     """Return (what happens to which pod, node); None if the step needs no words."""
     if step.slot < 0:
         return ("the drain gives up", "") if step.what == "give up" else None
-    name = pod_name(part.model.pod_types, step.slot, naming)
-    node = part.node(step.position) if step.position >= 0 else ""
+    name = pod_name(part, step.slot, naming)
+    node = _node(part, step.position, naming) if step.position >= 0 else ""
     match step.what:
         case "bind":
             return f"{name} →", node
@@ -202,27 +245,40 @@ def _words(part: TracePart, step: Step, naming: Naming) -> tuple[str, str] | Non
     return (f"{name} deleted on", node) if node else (f"{name} deleted", "")
 
 
-def _driven_out(part: TracePart, step: Step, naming: Naming, before: State, after: State) -> tuple[str, str]:
-    """Return the words for the pods that a pod preempts, and the node."""
+def _node(part: TracePart, position: int, naming: Naming) -> str:
+    name = part.node(position)
+    return naming.nodes.get(name, name)
+
+
+def _victims(part: TracePart, number: int) -> Iterator[tuple[int, int]]:
+    """Yield (slot, pods) of those that a step preempts."""
+    step, after = part.steps[number]
+    before = part.steps[number - 1][1] if number else part.start
     left = dict(after.bound[step.position])
-    gone = [
-        f"{count - left.get(slot, 0)} × {pod_name(part.model.pod_types, slot, naming)}"
-        for slot, count in before.bound[step.position]
-        if left.get(slot, 0) < count
-    ]
-    return (
-        f"{pod_name(part.model.pod_types, step.slot, naming)} preempts {' and '.join(gone)} on",
-        part.node(step.position),
-    )
+    for slot, count in before.bound[step.position]:
+        if left.get(slot, 0) < count:
+            yield slot, count - left.get(slot, 0)
 
 
-def pod_name(pod_types: PodTypes, slot: int, naming: Naming) -> str:
+def _drives_out(part: TracePart, number: int, workload: int) -> bool:
+    """Whether a step preempts pods of a workload."""
+    return any(part.model.pod_types.slots[slot].workload == workload for slot, _ in _victims(part, number))
+
+
+def _driven_out(part: TracePart, number: int, naming: Naming) -> tuple[str, str]:
+    """Return the words for the pods that a pod preempts, and the node."""
+    gone = [f"{count} × {pod_name(part, slot, naming)}" for slot, count in _victims(part, number)]
+    step, _ = part.steps[number]
+    return f"{pod_name(part, step.slot, naming)} preempts {' and '.join(gone)} on", _node(part, step.position, naming)
+
+
+def pod_name(part: TracePart, slot: int, naming: Naming) -> str:
     """Return the name of a pod: ``web``, ``db-1``; ``old web`` and ``new web`` if there are both."""
-    number, revision, ordinal = pod_types.slots[slot]
-    workload = pod_types.revisions[number][revision]
+    number, revision, ordinal = part.model.pod_types.slots[slot]
+    workload = part.model.pod_types.revisions[number][revision]
     name = naming.names.get(number, workload.name)
     if ordinal >= 0:
         name = f"{name}-{ordinal}"
-    if number in naming.newest:
-        name = f"{'new' if revision == naming.newest[number] else 'old'} {name}"
+    if number in part.newest:
+        name = f"{'new' if revision == part.newest[number] else 'old'} {name}"
     return name

@@ -185,7 +185,7 @@ class Matrix:
             return self._as_counted(event, number, bounds, scope.open_, scope)
         try:
             with work.within(work.share(0, SEARCH)):
-                return self._followed(event, members, number, bounds)
+                return counted_cells.with_reason(self._followed(event, members, number, bounds), bounds)
         except work.OutOfWorkError as reason:
             bounds.leave_least_out()  # no steps may be left
             return self._as_counted(event, number, bounds, str(reason), scope)

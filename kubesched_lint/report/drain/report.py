@@ -21,14 +21,14 @@ from kubesched_lint.commands.drain.plan import (
 )
 from kubesched_lint.commands.drain.relaxing import BUDGET, ROOM
 from kubesched_lint.engine.base.places import Location
-from kubesched_lint.engine.base.text import SHOWN, first_few, many
+from kubesched_lint.engine.base.text import SHOWN, distinct_names, first_few, many
 from kubesched_lint.engine.model.quantity import show
 from kubesched_lint.findings import Severity
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.limits import MOST_LINES
 from kubesched_lint.report.terminal.cells import width, wrapped
 from kubesched_lint.report.terminal.palette import Palette
-from kubesched_lint.report.wording.words import distinct_names, without_preemption
+from kubesched_lint.report.wording.words import without_preemption
 
 _EVIDENCE = {
     PROVEN: "every order of events ends well",

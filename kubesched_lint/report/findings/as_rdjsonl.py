@@ -13,13 +13,14 @@ from typing import Any
 
 from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.engine.base.places import Location
+from kubesched_lint.engine.base.text import shortened
 from kubesched_lint.findings import Edit, Finding, InputError, Report, Severity
 from kubesched_lint.linter.results.causes import members
 from kubesched_lint.printing import json_text, visible
 from kubesched_lint.report.causes import by_place
 from kubesched_lint.report.findings.context import RenderContext
 from kubesched_lint.report.findings.footer import cut_short, open_findings
-from kubesched_lint.report.wording.words import annotated, explanation, relative, shortened, utf8
+from kubesched_lint.report.wording.words import annotated, explanation, relative, utf8
 
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
 _LINE_OF_REVIEWDOG = 60_000

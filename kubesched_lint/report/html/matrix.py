@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.base.text import many, shortened
 from kubesched_lint.engine.events.answers.cells import (
     BAD,
     BY_SCORES,
@@ -36,7 +36,7 @@ from kubesched_lint.report.wording.verdict_words import (
     signs,
     verdict_words,
 )
-from kubesched_lint.report.wording.words import esc, shortened
+from kubesched_lint.report.wording.words import esc
 
 _SIGNS = {
     FINE: "✓",

@@ -16,10 +16,10 @@ from kubesched_lint.commands.lint.cluster_diagram import (
     Highlight,
     NodeGroup,
 )
-from kubesched_lint.engine.base.text import SHOWN, and_more, many, plural
+from kubesched_lint.engine.base.text import SHOWN, and_more, distinct_names, many, plural, shared_start, shortened
 from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, domain_word
 from kubesched_lint.report.limits import MOST_FULL, MOST_LINES
-from kubesched_lint.report.wording.words import distinct_names, esc, key_name, shared_start, shortened
+from kubesched_lint.report.wording.words import esc, key_name
 
 _WIDTH = 460
 _GAP = 10

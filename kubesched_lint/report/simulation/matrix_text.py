@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.base.text import joined, many
+from kubesched_lint.engine.base.text import joined, many, shortened
 from kubesched_lint.engine.events.answers.cells import UNKNOWN, Cell
 from kubesched_lint.engine.events.start.simulated_set import LOSSES
 from kubesched_lint.engine.verdicts.matrix import Row
@@ -28,7 +28,7 @@ from kubesched_lint.report.wording.verdict_words import (
     signs,
     word,
 )
-from kubesched_lint.report.wording.words import short_names, shortened
+from kubesched_lint.report.wording.words import short_names
 
 _UNPROVEN = (FAILS_HERE, MAY_FAIL)
 _AFTER_LOSS = "fails here or may fail after a loss"

@@ -10,6 +10,8 @@ from math import inf
 from operator import and_, attrgetter, is_
 
 from kubesched_lint.engine.base.identity import ByIdentity, Itself
+from kubesched_lint.engine.base.limits import LONGEST_VALUE
+from kubesched_lint.engine.base.text import distinct_names
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, of, only, positions
 from kubesched_lint.engine.cluster.selecting.labelled import LabelIndex
 from kubesched_lint.engine.model.labels import Labels
@@ -97,6 +99,11 @@ class NodeIndex(LabelIndex):
     def position(self, name: str) -> int:
         """Return the position of a name. Raises KeyError if no node has it."""
         return self.positions[name]
+
+    @cached_property
+    def short_names(self) -> Mapping[str, str]:
+        """Name of a node → what distinguishes it from the others, for people."""
+        return distinct_names(self.names, LONGEST_VALUE)
 
     def names_of(self, nodes: NodeSet) -> list[str]:
         return [self.names[i] for i in positions(nodes)]

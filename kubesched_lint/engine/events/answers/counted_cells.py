@@ -6,6 +6,7 @@ import re
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.text import many
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
 from kubesched_lint.engine.events.answers.event_bounds import ON_ALL, Bound, EventBounds
@@ -19,9 +20,26 @@ def range_of(bounds: EventBounds) -> Range:
 _RUN = re.compile(r" pods? run: ")
 
 
-def why_open(bounds: EventBounds) -> str:
-    """Return ``0–3 of 3 pods run: other pods may fill all nodes that it may use``."""
-    return f"{range_of(bounds)} of {many(bounds.wanted, 'pod')} run: {bounds.least.why}"
+def why_open(bounds: EventBounds, ends: Range | None = None) -> str:
+    """Return ``0–3 of 3 pods run: other pods may fill all nodes that it may use``.
+
+    ``ends``: how many run by a search, which knows it better.
+    """
+    return f"{ends or range_of(bounds)} of {many(bounds.wanted, 'pod')} run: {bounds.least.why}"
+
+
+def with_reason(cell: Cell, bounds: EventBounds) -> Cell:
+    """Return the cell of a search in which only some orders leave pods without a node, with what counting says of it.
+
+    Unchanged if counting says nothing, if the reason stands in it already, or if it is no such cell.
+    """
+    is_short = cell.verdict == DEPENDS and cell.bound.by == "search" and cell.bound.least < bounds.wanted
+    if not is_short or cell.ready is not None:
+        return cell
+    least = work.tried(lambda: bounds.least, None)
+    if least is None or least.pods >= bounds.wanted or least.why in cell.why:
+        return cell
+    return replace(cell, why=f"{cell.why}; {why_open(bounds, cell.bound)}")
 
 
 def what_is_open(why: str) -> str:

@@ -67,9 +67,29 @@ class TracePart(Struct, frozen=True, dict=True):
         return settled(self.end)
 
     @cached_property
-    def lines(self) -> dict[str, str]:
-        """Cache of the part in words, by the event that starts it."""
-        return {}
+    def moved(self) -> tuple[tuple[str, int], ...]:
+        """What happens in each step, and to a pod of which workload (-1: to none)."""
+        slots = self.model.pod_types.slots
+        return tuple((step.what, slots[step.slot].workload if step.slot >= 0 else -1) for step, _ in self.steps)
+
+    @cached_property
+    def newest(self) -> Mapping[int, int]:
+        """The newest revision in the part of each workload that has several."""
+        slots = {step.slot for step, _ in self.steps if step.slot >= 0}
+        for state in (self.start, self.end):
+            slots.update(_present(state))
+        newest: dict[int, int] = {}
+        for slot in slots:
+            workload, revision, _ = self.model.pod_types.slots[slot]
+            newest[workload] = max(newest.get(workload, 0), revision)
+        return {workload: revision for workload, revision in newest.items() if revision}
+
+
+def _present(state: State) -> Iterator[int]:
+    for held in filter(None, (*state.bound, state.leaving)):  # most nodes are empty
+        yield from (slot for slot, _ in held)
+    for queue in filter(None, (state.waiting, *state.pinned)):
+        yield from (slot for slot, _, _ in queue)
 
 
 def _work(state: State) -> int:

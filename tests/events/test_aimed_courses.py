@@ -148,11 +148,12 @@ def test_where_each_loss_is_bad_the_example_is_the_node_with_the_most_pods():
 
 def test_a_workload_whose_courses_are_long_leaves_steps_to_those_after_it():
     steps = Steps(1_000)
-    assert steps.of(0, rows=10) == 200, "twice a tenth: most workloads take no step"
+    assert steps.of(0, rows=10, least=50) == 200, "twice a tenth: most workloads take no step"
     steps.take(200)
-    assert steps.of(0, rows=10) == 0
-    assert steps.of(1, rows=10) == 2 * 800 / 9
-    assert steps.of(7, rows=3) == 800, "the last one may take all that is left"
+    assert steps.of(0, rows=10, least=50) == 0
+    assert steps.of(1, rows=10, least=50) == 2 * 800 / 9
+    assert steps.of(2, rows=10, least=300) == 300, "less would be enough for nothing"
+    assert steps.of(7, rows=3, least=50) == 800, "the last one may take all that is left"
 
 
 def test_unknown_manifests_change_all_in_one_course_and_nothing_in_the_other():

@@ -85,11 +85,15 @@ class Steps:
         """Steps left for the workload that is asked about now."""
         self._asked = set[int]()
 
-    def of(self, number: int, rows: int) -> float:
-        """Return the steps left for a workload, if so many ``rows`` are asked about: most take less than their part."""
+    def of(self, number: int, rows: int, least: float) -> float:
+        """Return the steps left for a workload, if so many ``rows`` are asked about: most take less than their part.
+
+        A part that is less than ``least`` would suffice for no course: then the first workloads get as much.
+        """
         if number != self._number:
             self._asked.add(number)
-            self._number, self._own = number, min(self._left, 2 * self._left / max(rows - len(self._asked) + 1, 1))
+            part = max(2 * self._left / max(rows - len(self._asked) + 1, 1), least)
+            self._number, self._own = number, min(self._left, part)
         return self._own
 
     def take(self, steps: float) -> None:
@@ -140,6 +144,8 @@ class Courses:
         """Aims whose courses take too much work."""
         self._rows = rows
         left = min(work.share(0, _AIMED), MOST_STEPS // 2)
+        self._longest = 0.0
+        """Steps of the longest deployment without an aim."""
         self._aimed = Steps(left)
         self._opposing = Steps(MOST_STEPS // 2)
 
@@ -201,7 +207,10 @@ class Courses:
         if aim is None:
             return ends()
         steps = self._opposing if aim.against else self._aimed
-        allowed = work.within(min(steps.of(aim.number, self._rows) / 2, work.share(0, 2)))
+        own = steps.of(aim.number, self._rows, 3 * self._longest)  # a deployment and two losses
+        if own < self._longest / 2:
+            return []
+        allowed = work.within(min(own, work.share(0, 2)))
         try:
             with allowed:
                 return ends()
@@ -390,7 +399,10 @@ class Courses:
     def _deployed(self, start: _Start) -> EventOutcomes:
         simulated = self.simulated
         run = self._from_start if start.against < 0 and simulated.together else self._from_nothing
-        timelines = [run(start, _Variant(changed)) for changed in start.changed]
+        with work.within(work.share(0, 1)) as taken:
+            timelines = [run(start, _Variant(changed)) for changed in start.changed]
+        if not start.precedence and start.against < 0:
+            self._longest = max(self._longest, taken.spent / len(timelines) / start.runs)
         unready = []
         if simulated.never_ready.intersection(start.members):
             unready = [run(start, _Variant(changed, unready=True)) for changed in start.changed]

@@ -1,7 +1,7 @@
 """Whether another order of the same pods may keep a pod of a workload waiting, as far as one end of a course shows.
 
-This decides only whether a course is aimed at the workload, never what a cell says: in 60 ordinary sets, the courses
-that it leaves out ended like those before them.
+This decides only whether a course is aimed at the workload, never what a cell says: in 35 ordinary sets, the 300
+courses that it leaves out ended like those before them.
 """
 
 from __future__ import annotations

@@ -41,9 +41,7 @@ from kubesched_lint.engine.model.nodes.node import domain_word
 from kubesched_lint.engine.model.pod import Pod, PodAffinityTerm
 from kubesched_lint.engine.scheduler.capacity import stands_alone, tightest_resource
 from kubesched_lint.engine.scheduler.framework import with_enforced_constraints
-from kubesched_lint.engine.scheduler.topology import (
-    counted_nodes,
-)
+from kubesched_lint.engine.scheduler.topology import counted_nodes, hard_keyed_nodes
 
 
 def most_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOTHING_ELSE) -> Bound:
@@ -60,12 +58,13 @@ def most_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NOT
 def most_of_template(member: SimulatedMember, wanted: int) -> Bound:
     """Return the most pods that any order binds at once if no event deletes others and all are of the new template.
 
-    Whatever older pods hold, a node without the key of a spread lets no new pod in.
+    Whatever older pods hold, a node without the key of a hard spread lets no new pod in.
     """
-    for constraint in with_enforced_constraints(member.pod).spread:
-        key = constraint.topology_key
-        if constraint.is_hard and member.usable and not member.usable & member.set.index.with_key(key):
-            return Bound(0, f"no node that it may use has the label {key}", rests_on=ON_NOTHING)
+    pod = with_enforced_constraints(member.pod)
+    if member.usable and not member.usable & hard_keyed_nodes(pod, member.set.index):
+        keys = list(dict.fromkeys(c.topology_key for c in pod.spread if c.is_hard))
+        labels = f"{plural(len(keys), 'label', 'labels')} {' and '.join(keys)}"
+        return Bound(0, f"no node that it may use has the {labels}", rests_on=ON_NOTHING)
     return _most(member, wanted, Meanwhile(others_stay=True))
 
 

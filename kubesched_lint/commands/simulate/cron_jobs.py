@@ -38,8 +38,9 @@ def rows_of_runs(
     if not runs or RUN not in events:
         return
     short = ((cron_job, Row(0, (cut_short(RUN, cron_job.replicas, work.WHY),))) for cron_job in runs.values())
+    of_runs = effort._replace(is_asked=lambda ref, event: ref in runs and effort.is_asked(runs[ref].ref, event))
     rows = work.tried(
-        lambda: list(_judged(Table(with_cron_runs(scenario), cluster, effort, prepared, runs), runs)), None, 2
+        lambda: list(_judged(Table(with_cron_runs(scenario), cluster, of_runs, prepared, runs), runs)), None, 2
     )
     for cron_job, row in short if rows is None else rows:  # the rows of all other workloads stand
         shown = _alone(row.cells[0], of)

@@ -54,6 +54,14 @@ class Counting:
             self._known[event, number] = bounds
         return bounds
 
+    def proves_bad_end(self, event: str, members: tuple[int, ...], number: int) -> bool:
+        """Whether counting proves that an event ends badly: unlike ``bounds``, mostly without the least pods."""
+        bounds = self._known.get((event, number))
+        if bounds is None:
+            bounds = count(self.simulated.member(number), event)
+            with_devices(bounds, self.simulated.member(number), members)
+        return bounds.is_bad
+
     def _raise_to_survivors(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> None:
         """Raise the least pods after a loss to those on other nodes: they stay, unless somebody may preempt them."""
         member = self.simulated.member(number)

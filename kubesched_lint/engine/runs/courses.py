@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.events.limits import (
@@ -46,6 +47,8 @@ class Effort(NamedTuple):
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
     has_examples: bool = True
     """Whether an end that counting proves bad has a trace: not where it only confirms what another scenario shows."""
+    is_asked: Callable[[ObjectRef, str], bool] = lambda _ref, _event: True
+    """Whether to tell how an event ends for a workload; if not, only whether counting proves that it ends badly."""
 
 
 _AIMED = 3 / 2

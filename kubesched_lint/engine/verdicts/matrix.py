@@ -18,7 +18,7 @@ from kubesched_lint.engine.bounds.devices import by_allocator
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.events.answers import cells as verdicts
 from kubesched_lint.engine.events.answers import counted_cells
-from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, Cell, Range, words
+from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NOT_ASKED, Cell, Range, words
 from kubesched_lint.engine.events.answers.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.limits import LEAST_STEPS, MOST_PODS
@@ -92,7 +92,7 @@ class Matrix:
             with work.within(work.share(0, COUNTED)):
                 for place in asked:
                     for event in events:
-                        if not idle(self.simulated.member(place), event):
+                        if self._is_asked(event, place) and not idle(self.simulated.member(place), event):
                             self.counting.bounds(event, group_in(self.simulated.member(place), event), place)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
@@ -175,6 +175,9 @@ class Matrix:
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.simulated.member(number), event)
+        is_asked = self._is_asked(event, number) or self._is_searched(members)
+        if not is_asked and not self.counting.proves_bad_end(event, members, number):
+            return verdicts.cut_short(event, self.simulated.member(number).wanted, NOT_ASKED)
         bounds = self.counting.bounds(event, members, number)
         if bounds.is_fine:
             return self._from_bounds(event, number, bounds)
@@ -352,8 +355,12 @@ class Matrix:
 
     def courses(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        followed = self._has_courses(event, number, aim) and not self._is_untold(number, aim)
-        return self.seeded.ends(event, number, aim, is_known=is_known) if followed else []
+        if not self._is_asked(event, number) or not self._has_courses(event, number, aim):
+            return []
+        return [] if self._is_untold(number, aim) else self.seeded.ends(event, number, aim, is_known=is_known)
+
+    def _is_asked(self, event: str, number: int) -> bool:
+        return self.effort.is_asked(self.simulated.workloads[number].ref, UNREACHABLE_OF.get(event, event))
 
     def _is_untold(self, number: int, aim: Aim | None) -> bool:
         """Whether pods that meet a workload in a course may preempt others, and no course can follow that."""
@@ -375,7 +382,7 @@ class Matrix:
         blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
         fine, bad = bounds.is_fine, bounds.is_bad
         is_open = not (fine or bad) and self._has_courses(event, number)
-        if is_open and self.seeded.always_ends_well(event, number):
+        if is_open and self._is_asked(event, number) and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
@@ -436,6 +443,8 @@ class Matrix:
 
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
+        if not self._is_asked(event, number):
+            return NOT_ASKED
         if not self._has_courses(event, number):
             return _refused_by_quota(self.simulated.member(number), event)
         untold = (c.untold for c in self._touched(self.seeded.members(number, None)) if c.strong and c.untold)

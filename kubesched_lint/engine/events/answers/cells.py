@@ -35,6 +35,7 @@ REFUSED = "refused"
 """The API server refuses the object, so no event finds any of its pods."""
 NONE = "none"
 """The event does not concern the workload."""
+NOT_ASKED = "an answer, which nobody asked for"
 UNREACHABLE = " unreachable"
 """The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
@@ -119,6 +120,11 @@ class Cell(Struct, frozen=True):
     def is_harmless(self) -> bool:
         """Whether it ends well, or the event does not concern the workload."""
         return self.ends_well or self.verdict == NONE
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether anything but a bad end was asked about (see ``Effort.is_asked``)."""
+        return NOT_ASKED not in self.missing
 
 
 def nothing(event: str, text: str = "–") -> Cell:

@@ -23,6 +23,7 @@ from kubesched_lint.engine.events.answers.cells import (
 
 WORSE, BETTER, OTHER = "worse", "better", "other"
 _RANKS = {FINE: 0, LIKELY: 0, NONE: 0, BY_SCORES: 1, DEPENDS: 2, BAD: 3, REFUSED: 4}
+_BY_TRACES = (_RANKS[BY_SCORES], _RANKS[DEPENDS])
 
 
 def direction(before: Cell | None, after: Cell | None) -> str:
@@ -31,15 +32,19 @@ def direction(before: Cell | None, after: Cell | None) -> str:
         return OTHER
     ours, theirs = _rank(before), _rank(after)
     if ours != theirs:
-        is_luck = ours == _RANKS[DEPENDS] and after is not None and after.verdict in (LIKELY, BY_SCORES)
+        is_luck = ours in _BY_TRACES and after is not None and after.verdict in (LIKELY, BY_SCORES)
         return WORSE if theirs > ours else OTHER if is_luck else BETTER
     (least, most), (fewest, largest) = _missing(before), _missing(after)
     return WORSE if fewest > most else BETTER if largest < least else OTHER
 
 
 def differs(before: Cell | None, after: Cell | None) -> bool:
-    """Return whether a reader sees two different cells: another verdict, proof, range or text."""
-    return _seen(before) != _seen(after)
+    """Return whether a reader sees two different cells: another verdict, proof, range or text.
+
+    With a cell that nobody asked about compares nothing.
+    """
+    is_compared = before is None or before.is_asked
+    return is_compared and _seen(before) != _seen(after)
 
 
 def _is_unknown(cell: Cell | None) -> bool:

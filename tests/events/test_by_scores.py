@@ -7,6 +7,7 @@ import json
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
 from kubesched_lint.engine.events.answers.cells import BY_SCORES, FINE
+from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs import courses
 from kubesched_lint.report.simulation.report import as_json, as_text
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload
@@ -43,6 +44,20 @@ def test_a_workload_that_drives_out_others_by_force_does_not_hang_on_scores():
     web = workload("Deployment", "web", 4, asking("1"))
     result = report_of(sketch(10, "abc", "4"), agents(priorityClassName="urgent"), web, urgent)
     assert (cell(result, "agent", "deploy").verdict, cell(result, "agent", "deploy").proven) == (FINE, True)
+
+
+def test_those_that_may_drive_out_others_are_followed_on_any_nodes():
+    """They drive out nobody of their own priority, who may have taken nodes that the scores avoid."""
+    urgent = other("PriorityClass", "urgent", "scheduling.k8s.io/v1", value=1000)
+    in_a = {"nodeSelector": {ZONE: "a"}, "priorityClassName": "urgent"}
+    large = workload("Deployment", "large", 1, {**asking("1500m"), **in_a})
+    web = workload("Deployment", "web", 10, {**asking("600m"), "priorityClassName": "urgent"})
+    weak = workload("Deployment", "weak", 1, asking("100m"))
+    result = report_of(sketch(2, "abcdef", "2200m"), large, web, weak, urgent)
+    lost = cell(result, "large", "node-loss")
+    assert (lost.verdict, lost.proven) == (BY_SCORES, False)
+    assert lost.worst is not None
+    assert lost.worst.bound == 0
 
 
 def test_the_report_names_both_courses_and_what_is_missing():

@@ -290,6 +290,7 @@ def test_what_no_trace_shows_any_more_is_no_better_for_that() -> None:
     may_fail = cell(DEPENDS, 2, 4)
     for verdict in (LIKELY, BY_SCORES):
         assert direction(may_fail, cell(verdict, 2, 4)) == OTHER
+    assert direction(cell(BY_SCORES, 2, 4), cell(LIKELY, 2, 4)) == OTHER
     assert direction(may_fail, cell(FINE, 4, 4)) == BETTER
     assert direction(cell(BAD, 0, 3), cell(LIKELY, 2, 4)) == BETTER, "a bound excluded a good end"
     assert direction(cell(LIKELY, 2, 4), may_fail) == WORSE

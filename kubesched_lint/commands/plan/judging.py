@@ -22,6 +22,7 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
+from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.runs.courses import Effort
@@ -74,8 +75,8 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
 def _compares(after: SimulationReport | None, changed: Container[ObjectRef]) -> Callable[[ObjectRef, str], bool]:
     """Return whether to ask how an event ended before the change.
 
-    Of a workload that does not change itself, a good end afterwards is news only where counting proves a bad one before.
-    To ask no more halves the work of most plans.
+    Where a workload that does not change itself ends well afterwards, that is news only if counting proves a bad end
+    before.
     """
     rows = () if after is None else ((after.workloads[row.number].ref, row.cells) for row in after.rows)
     compared = {(ref, c.event) for ref, cells in rows for c in cells if ref in changed or not c.is_harmless}

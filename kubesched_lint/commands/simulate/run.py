@@ -50,7 +50,7 @@ from kubesched_lint.engine.placing.scenarios import (
     without_suspended,
     without_transient,
 )
-from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.runs.courses import Effort, course_of
 from kubesched_lint.engine.runs.skew import Skew, skews
 from kubesched_lint.engine.scenario.premises.mutated import mutation_notes
 from kubesched_lint.engine.scenario.premises.premises import assumed_account
@@ -336,7 +336,7 @@ def _pictures(matrix: Matrix, event: str, key: str) -> tuple[Picture | None, Pic
     """Return the cluster before and after an event in one random trace, by a topology key; empty: one that is used."""
     index = matrix.whole.index
     key = label_key(key, index) if key else grouping_key(matrix.whole.pods, index)
-    timeline, after = matrix.course(event)
+    timeline, after = course_of(matrix.seeded, event)
     if timeline is None or after is None:
         return None, None
     places = {w.key: i for i, w in enumerate(matrix.whole.workloads)}

@@ -10,6 +10,7 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE
 from kubesched_lint.engine.events.limits import (
     FEW_LOST,
@@ -28,7 +29,7 @@ from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.events.start.quotas import as_granted, most_pods, shares
 from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, SimulatedSet
-from kubesched_lint.engine.events.start.timelines import anew, timeline_of
+from kubesched_lint.engine.events.start.timelines import anew, bare_timeline, timeline_of
 from kubesched_lint.engine.events.transitions.adverse import victim_key
 from kubesched_lint.engine.runs.aims import DRAWS_AGAINST, Aim
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
@@ -56,6 +57,9 @@ _AIMED = 3 / 2
 before an aim tells more of some."""
 
 
+BY_SCORE, ANY_NODE = -1, -2
+
+
 class _Start(NamedTuple):
     """Everything that the course of a deployment depends on: equal ones are the same course."""
 
@@ -65,7 +69,7 @@ class _Start(NamedTuple):
     runs: int
     seed: int
     against: int
-    """The workload against which the scheduler picks nodes; -1: it picks by score."""
+    """The workload against which the scheduler picks nodes, or ``BY_SCORE``, or ``ANY_NODE`` that fits."""
     changed: tuple[frozenset[int], ...]
     """The cases to follow: each has the workloads with unknown changes whose manifests change running pods."""
 
@@ -141,6 +145,8 @@ class Courses:
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._beside: dict[frozenset[int], SimulatedSet] = {}
         """Rivals → the set beside them."""
+        self._anywhere: dict[tuple[int, ...], EventOutcomes] = {}
+        """Members → their course on any nodes that fit."""
         self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Aim] = set()
@@ -205,6 +211,16 @@ class Courses:
         if aim in self._given_up or self._ends_well(event, number, aim):
             return []
         return self._followed(aim, lambda: self.event_outcomes(number, aim).first_ends(event, number, is_sought))
+
+    def ends_anywhere(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
+        """Return the sought ends of a course on any nodes that fit, for the first node or zone lost that has any."""
+        if not self._is_followed(event, number):
+            return []
+        members = self.members(number, None)
+        if members not in self._anywhere:
+            start = self._start(members, None)._replace(runs=1, against=ANY_NODE)
+            self._anywhere[members] = self._losing(self._deployed(start), members)
+        return self._at_telling(self._anywhere[members], event, number).first_ends(event, number, is_sought)
 
     def _followed(self, aim: Aim | None, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
         if aim is None:
@@ -303,7 +319,9 @@ class Courses:
 
     def _telling(self, event: str, number: int, aim: Aim | None) -> EventOutcomes:
         """Return the courses without those after the loss of a node that leaves the workload alone, except one."""
-        outcomes = self.event_outcomes(number, aim)
+        return self._at_telling(self.event_outcomes(number, aim), event, number)
+
+    def _at_telling(self, outcomes: EventOutcomes, event: str, number: int) -> EventOutcomes:
         return outcomes.at(lambda: telling(self.simulated.member(number), event, outcomes.deployed, outcomes.nodes))
 
     def _kept(self, number: int, members: tuple[int, ...], aim: Aim | None) -> _Kept:
@@ -328,15 +346,20 @@ class Courses:
         if start not in kept.deployed:
             alike = self._victim_key(start.against) if start.against >= 0 and len(members) > 1 else None
             kept.deployed[start] = self._deployed(start) if alike is None else self._after_crowd(start, alike)
-        deployed, effort = kept.deployed[start], self.effort
-        timeline = deployed.deployed[0]
+        deployed = kept.deployed[start]
+        if aim is None:
+            return self._losing(deployed, members)
+        most, workload = 1 if aim.against else self._most_lost(members), self.simulated.workloads[aim.number]
+        return deployed.at(partial(nodes_of, workload, deployed.deployed[0], most, fewest=aim.first))
+
+    def _losing(self, deployed: EventOutcomes, members: tuple[int, ...]) -> EventOutcomes:
+        most = self._most_lost(members)
+        return deployed.at(partial(nodes_to_lose, self.simulated, deployed.deployed[0], most))
+
+    def _most_lost(self, members: tuple[int, ...]) -> int:
+        """Return the most nodes of which the loss is followed, one by one."""
         few = sum(most_pods(self.simulated.member(i)) for i in members) <= MOST_FOLLOWED
-        most = effort.nodes if few else min(effort.nodes, FEW_LOST)
-        most = 1 if start.against >= 0 else most
-        if aim is not None:
-            workload = self.simulated.workloads[aim.number]
-            return deployed.at(partial(nodes_of, workload, timeline, most, fewest=aim.first))
-        return deployed.at(partial(nodes_to_lose, self.simulated, timeline, most))
+        return self.effort.nodes if few else min(self.effort.nodes, FEW_LOST)
 
     def _start(self, members: tuple[int, ...], aim: Aim | None) -> _Start:
         # Runs are draws: that all unknown manifests change what runs, and that none does, are two of them.
@@ -348,7 +371,7 @@ class Courses:
             tuple(self._precedence(members, aim).items()),
             1 if aim or self._size > FEW_RUN else max(self.effort.runs // len(cases), 1),
             self.effort.seed + (aim.draw if aim else 0),
-            aim.number if aim and aim.against else -1,
+            aim.number if aim and aim.against else BY_SCORE,
             cases,
         )
 
@@ -401,10 +424,10 @@ class Courses:
 
     def _deployed(self, start: _Start) -> EventOutcomes:
         simulated = self.simulated
-        run = self._from_start if start.against < 0 and simulated.together else self._from_nothing
+        run = self._from_start if start.against == BY_SCORE and simulated.together else self._from_nothing
         with work.within(work.share(0, 1)) as taken:
             timelines = [run(start, _Variant(changed)) for changed in start.changed]
-        if not start.precedence and start.against < 0:
+        if not start.precedence and start.against == BY_SCORE:
             self._longest = max(self._longest, taken.spent / len(timelines) / start.runs)
         unready = []
         if simulated.never_ready.intersection(start.members):
@@ -428,7 +451,7 @@ class Courses:
         return timeline_of(
             simulated,
             start.members,
-            expected=not is_against,
+            expected=start.against == BY_SCORE,
             against=simulated.pods[start.against] if is_against else None,
             most_states=0,
             runs=start.runs,
@@ -446,3 +469,18 @@ class Courses:
         """Return what quotas grant if workloads create their pods in the order in which the scheduler tries them."""
         ranks = dict(start.precedence)
         return shares(self.simulated, sorted(start.members, key=lambda i: ranks.get(i, 0)))
+
+
+def course_of(courses: Courses, event: str) -> tuple[Timeline | None, Timeline | None]:
+    """Return one random trace as two timelines: before and after the event of the first workload it concerns."""
+    simulated = courses.simulated
+    if event == "deploy" and simulated.workloads:
+        deployed = courses.event_outcomes(0).variants(event, 0)[0][1]
+        return (bare_timeline(simulated), deployed) if deployed.states else (None, None)
+    for member in simulated.members:
+        if not idle(member, event):
+            outcomes = courses.event_outcomes(member.number)
+            for _, timeline in outcomes.variants(event, member.number):
+                if timeline.states:
+                    return outcomes.deployed[0], timeline
+    return None, None

@@ -6,7 +6,7 @@ of the default scheduler, so it gives no warning. Such courses run last, with th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.runs.aims import DRAWS_AGAINST
 from kubesched_lint.engine.runs.courses import Courses
+from kubesched_lint.engine.runs.displacing import is_nearly_displaced
 from kubesched_lint.engine.runs.event_outcomes import FinalState
 from kubesched_lint.engine.runs.judging import verdict_of, with_details
 from kubesched_lint.engine.runs.narrate import witness
@@ -43,17 +44,17 @@ def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
 class _Known(NamedTuple):
     """The ends that were found, which all workloads of one shape share: (event, shape) → ends."""
 
-    against: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
+    bad: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
     """The workload that was asked about, and its bad ends."""
     good: dict[tuple[str, Hashable], FinalState]
 
     def bad_of(self, courses: Courses, event: str, number: int) -> tuple[int, Sequence[FinalState]]:
         key = event, courses.shape_against(number)
         if key[1] is None:
-            return number, _against(courses, event, number)
-        if key not in self.against:
-            self.against[key] = number, _against(courses, event, number)
-        return self.against[key]
+            return number, _with_other_nodes(courses, event, number)
+        if key not in self.bad:
+            self.bad[key] = number, _with_other_nodes(courses, event, number)
+        return self.bad[key]
 
     def good_of(self, matrix: Matrix, event: str, number: int) -> FinalState:
         courses = matrix.seeded
@@ -86,20 +87,39 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload))
 
 
-def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
-    """Return bad ends of an event for a workload when nodes are chosen against it; empty if none was found.
+def _with_other_nodes(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
+    """Return bad ends of an event for a workload when the scheduler picks other nodes; empty if none was found.
 
-    Skip ends where a pod waits that may preempt others: a course does not follow preemption by another scheduler.
+    First it picks any node that fits, as with other weights of its scores; then those against the workload.
+    """
+
+    def is_bad(end: FinalState) -> bool:
+        return verdict_of(event, [end])[0] == BAD
+
+    anywhere = work.tried(lambda: courses.ends_anywhere(event, number, is_bad), None, 2)
+    return anywhere or _against(courses, event, number, is_bad)
+
+
+def _against(courses: Courses, event: str, number: int, is_bad: Callable[[FinalState], bool]) -> Sequence[FinalState]:
+    """Return bad ends of courses against a workload, the second only where the first nearly keeps a pod waiting.
+
+    Skip ends where a pod waits that may preempt others: these courses do not follow preemption by another scheduler.
     """
     strong = {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
     if courses.simulated.workloads[number].ref in strong:
         return ()
+    ends: list[FinalState] = []
 
     def is_sought(end: FinalState) -> bool:
-        return verdict_of(event, [end])[0] == BAD and strong.isdisjoint(_waiting(end))
+        ends.append(end)
+        return is_bad(end) and strong.isdisjoint(_waiting(end))
 
-    bad_ends = (courses.ends_against(event, number, draw, is_sought) for draw in range(DRAWS_AGAINST))
-    return next(filter(None, bad_ends), ())
+    for draw in range(DRAWS_AGAINST):
+        bad_ends = courses.ends_against(event, number, draw, is_sought)
+        if bad_ends or not any(map(is_nearly_displaced, ends)):
+            return bad_ends
+        ends.clear()
+    return ()
 
 
 def _waiting(end: FinalState) -> Iterator[ObjectRef]:

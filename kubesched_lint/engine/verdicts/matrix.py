@@ -22,7 +22,6 @@ from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NOT_A
 from kubesched_lint.engine.events.answers.counted_cells import doubted, range_of, why_open, with_counted
 from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.limits import LEAST_STEPS, MOST_PODS
-from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start import quotas
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import (
@@ -36,7 +35,7 @@ from kubesched_lint.engine.events.start.groups import (
 from kubesched_lint.engine.events.start.preemption_scope import NONE, PreemptionScope, scope_of
 from kubesched_lint.engine.events.start.quotas import capped, most_pods
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, SimulatedSet
-from kubesched_lint.engine.events.start.timelines import bare_timeline, timeline_of
+from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.runs.aims import Aim, AimedCourses
 from kubesched_lint.engine.runs.courses import Courses, Effort
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
@@ -449,19 +448,6 @@ class Matrix:
             return _refused_by_quota(self.simulated.member(number), event)
         untold = (c.untold for c in self._touched(self.seeded.members(number, None)) if c.strong and c.untold)
         return next(untold, "a proof; too many steps to follow a trace")
-
-    def course(self, event: str) -> tuple[Timeline | None, Timeline | None]:
-        """Return one random trace as two timelines: before and after the event of the first workload it concerns."""
-        if event == "deploy" and self.simulated.workloads:
-            bare = bare_timeline(self.simulated)
-            deployed = self.seeded.event_outcomes(0).variants(event, 0)[0][1]
-            return (bare, deployed) if deployed.states else (None, None)
-        for number in range(len(self.simulated.workloads)):
-            if not idle(self.simulated.member(number), event):
-                for _, timeline in self.seeded.event_outcomes(number).variants(event, number):
-                    if timeline.states:
-                        return self.seeded.event_outcomes(number).deployed[0], timeline
-        return None, None
 
     # --- words ------------------------------------------------------------------------------------------------------
 

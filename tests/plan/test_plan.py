@@ -36,6 +36,7 @@ from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.sources.clusters.read import read_stated
 from kubesched_lint.sources.manifests.loader import documents
+from tests.events.simulated import asking, sketch, workload
 from tests.plan.changed_worlds import broken, planned, read, rulebook
 
 ROOT = Path(__file__).parents[2]
@@ -294,6 +295,28 @@ def test_what_no_trace_shows_any_more_is_no_better_for_that() -> None:
     assert direction(may_fail, cell(FINE, 4, 4)) == BETTER
     assert direction(cell(BAD, 0, 3), cell(LIKELY, 2, 4)) == BETTER, "a bound excluded a good end"
     assert direction(cell(LIKELY, 2, 4), may_fail) == WORSE
+
+
+def test_of_what_ends_well_afterwards_only_a_proven_bad_end_before_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads how likely it was that a workload ended well which the change does not touch: no trace tells it."""
+    asked, original = [], judging.simulate
+
+    def noted(*args: Any, **more: Any) -> Any:
+        effort = args[4]
+        asked.append(sorted(ref.name for ref in more["only"] if effort.is_asked(ref, "deploy")))
+        return original(*args, **more)
+
+    monkeypatch.setattr(judging, "simulate", noted)
+    agents = workload("DaemonSet", "agent", None, asking("1"))
+    crowd = [workload("Deployment", "crowd", replicas, asking("1")) for replicas in (2, 3)]
+    lost = workload("Deployment", "lost", 1, {**asking("100m"), "nodeSelector": {ZONE: "nowhere"}})
+    mended = workload("Deployment", "lost", 1, {**asking("100m"), "nodeSelector": {ZONE: "a"}})
+    cluster = sketch(10, "abc", "4")
+    told = planned(read([agents, crowd[0]]), read([agents, crowd[1]]), cluster)
+    assert asked == [["agent", "crowd"], ["crowd"]], "the side after the change first"
+    assert [str(each.object) for each in told.workloads] == ["Deployment default/crowd"]
+    told = planned(read([agents, crowd[0], lost]), read([agents, crowd[0], mended]), cluster)
+    assert [(str(each.object), each.direction) for each in told.workloads] == [("Deployment default/lost", BETTER)]
 
 
 @pytest.mark.parametrize("seed", [1, 4, 9])

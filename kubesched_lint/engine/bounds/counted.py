@@ -102,8 +102,8 @@ def _despite_deletions(member: SimulatedMember, event: str) -> EventBounds:
     simulated = member.set
     bounds = _without_deletions(member, event)
     best = guests_of(simulated).gone_at_best(event, member.number)
-    if best is simulated or (bounds.is_fine and not simulated.to_be_deleted):
-        return bounds
+    if best is simulated or ((not bounds.may_be_bad or bounds.is_fine) and not simulated.to_be_deleted):
+        return bounds  # more room changes nothing
     if best is None:
         if simulated.to_be_deleted:
             bounds.least, bounds.never_stuck = Bound(0, _MADE_ROOM), False
@@ -324,16 +324,16 @@ def _rollout(member: SimulatedMember, wanted: int) -> EventBounds:
     def more() -> Bound:
         return _least(member, total, ROLLING)
 
-    def least() -> Bound:
-        return Bound(bounds.least.pods if kept else 0, more().why)
-
     stuck = _never_ends(member, wanted)
-    if stuck is None:
-        bounds.never_stuck = more().pods >= total
-        if bounds.never_stuck:
-            return bounds
-    rolled = EventBounds(wanted, least, stuck or bounds.most)
-    rolled.never_stuck, rolled.always_stuck = False, stuck is not None
+
+    def is_sure() -> bool:
+        return stuck is None and more().pods >= total
+
+    def least() -> Bound:
+        return bounds.least if is_sure() else Bound(bounds.least.pods if kept else 0, more().why)
+
+    rolled = EventBounds(wanted, least, stuck or bounds.most, is_sure)
+    rolled.always_stuck = stuck is not None
     return rolled
 
 
@@ -400,13 +400,15 @@ def _kept(member: SimulatedMember) -> EventBounds:
         if any(bound.node for bound in member.running):
             bounds.most, bounds.always_stuck = Bound(bounds.wanted, _STAYS), False
         return bounds
-    wanted, least = member.wanted, _least(member, member.wanted)
-    most = most_placed(member, wanted, OTHERS_STAY)
-    keeps = member.kept
-    alone = not any(outranks(other, member) for other in member.others)
-    if alone and min(keeps, wanted) > least.pods:
-        least = Bound(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
-    return EventBounds(wanted, least, most)
+    wanted, keeps = member.wanted, member.kept
+
+    def least() -> Bound:
+        surely = _least(member, wanted)
+        if min(keeps, wanted) <= surely.pods or any(outranks(other, member) for other in member.others):
+            return surely
+        return Bound(min(keeps, wanted), f"{keeps} run, and nothing of their template changes")
+
+    return EventBounds(wanted, least, most_placed(member, wanted, OTHERS_STAY))
 
 
 _STAYS = "running pods stay where they are"
@@ -504,9 +506,19 @@ def stopped_by_budgets(member: SimulatedMember, bounds: EventBounds) -> None:
     budgets = member.budgets if member.workload.kind != "DaemonSet" else ()
     if not budgets:
         return
-    alone = [b for b in budgets if member.set.is_alone(b)]
-    if len(budgets) > 1 or not alone or bounds.least.pods < bounds.wanted:
+    if not _is_guarded_alone(member) or bounds.least.pods < bounds.wanted:
         bounds.never_stuck = False
     else:
-        bounds.never_stuck = allowed_if_healthy(budgets[0], member.workload.kind, bounds.wanted) > 0
-        bounds.always_stuck = not bounds.never_stuck
+        bounds.always_stuck = lets_nobody_go(member, bounds.wanted)
+        bounds.never_stuck = not bounds.always_stuck
+
+
+def lets_nobody_go(member: SimulatedMember, wanted: int) -> bool:
+    """Return whether the only budget of a workload lets no pod of it go, although all ``wanted`` ones are healthy."""
+    guarded = member.workload.kind != "DaemonSet" and _is_guarded_alone(member)
+    return guarded and allowed_if_healthy(member.budgets[0], member.workload.kind, wanted) <= 0
+
+
+def _is_guarded_alone(member: SimulatedMember) -> bool:
+    """Whether a workload has one budget, which counts no pods of others."""
+    return len(member.budgets) == 1 and member.set.is_alone(member.budgets[0])

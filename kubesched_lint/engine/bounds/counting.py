@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 from math import prod
 
-from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.bounds.counted import count, lets_nobody_go
 from kubesched_lint.engine.bounds.devices import with_devices
 from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.bounds.least import returns
@@ -56,10 +56,12 @@ class Counting:
 
     def proves_bad_end(self, event: str, members: tuple[int, ...], number: int) -> bool:
         """Whether counting proves that an event ends badly: unlike ``bounds``, mostly without the least pods."""
-        bounds = self._known.get((event, number))
+        bounds, member = self._known.get((event, number)), self.simulated.member(number)
         if bounds is None:
-            bounds = count(self.simulated.member(number), event)
-            with_devices(bounds, self.simulated.member(number), members)
+            bounds = count(member, event)
+            with_devices(bounds, member, members)
+            if event == "drain" and not bounds.is_bad and lets_nobody_go(member, bounds.wanted):
+                bounds = self.bounds(event, members, number)  # it never ends if all pods are sure to be healthy
         return bounds.is_bad
 
     def _raise_to_survivors(self, event: str, members: tuple[int, ...], number: int, bounds: EventBounds) -> None:

@@ -130,11 +130,13 @@ class Matrix:
             return False
         if event == "hpa-max" and stuck_at_most(self.simulated.member(place)):
             return True
+        if not self._is_searched(members):
+            return self.counting.proves_bad_end(event, members, place)
         bounds = self.counting.bounds(event, members, place)
         if bounds.is_fine or bounds.is_bad:
             return bounds.is_bad
         scope = scope_of(self.simulated, members)
-        if scope.strong or self._stays_open(scope, place) or not self._is_searched(members):
+        if scope.strong or self._stays_open(scope, place):
             return False
         ends = self.courses(event, place)
         return not ends or verdict_of(event, ends)[0] == BAD

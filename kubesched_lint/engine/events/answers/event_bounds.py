@@ -69,15 +69,22 @@ ROLLING = Meanwhile(others_stay=True, mixed=True)
 class EventBounds:
     """Least and most pods bound after an event, of ``wanted``, and whether a rollout or drain is sure to end.
 
-    ``least`` may be a function that counts them: they cost more than all else, and are not asked for where the most
-    pods are too few.
+    ``least`` may be a function that counts them, ``is_sure`` one that says whether the event is sure to end: they cost
+    more than all else, and are not asked for where the most pods are too few.
     """
 
-    __slots__ = ("_least", "_never_stuck", "always_stuck", "most", "wanted")
+    __slots__ = ("_is_sure", "_least", "_never_stuck", "always_stuck", "most", "wanted")
 
-    def __init__(self, wanted: int, least: Bound | Callable[[], Bound], most: Bound) -> None:
+    def __init__(
+        self,
+        wanted: int,
+        least: Bound | Callable[[], Bound],
+        most: Bound,
+        is_sure: Callable[[], bool] | None = None,
+    ) -> None:
         self.wanted = wanted
         self._least = least
+        self._is_sure = is_sure
         self._never_stuck: bool | None = None
         self.most = most
         self.always_stuck = False
@@ -98,7 +105,7 @@ class EventBounds:
     def never_stuck(self) -> bool:
         """Whether the event is sure to end; if nobody says so, whether the least pods were enough at first."""
         if self._never_stuck is None:
-            self._never_stuck = self.least.pods >= self.wanted
+            self._never_stuck = self.least.pods >= self.wanted if self._is_sure is None else self._is_sure()
         return self._never_stuck
 
     @never_stuck.setter
@@ -115,6 +122,11 @@ class EventBounds:
         return self.most.pods >= self.wanted and self.never_stuck and self.least.pods >= self.wanted
 
     @property
+    def may_be_bad(self) -> bool:
+        """Whether every course ends badly, unless the least pods say that it ends well."""
+        return self.always_stuck or self.most.pods < self.wanted
+
+    @property
     def is_bad(self) -> bool:
         """Whether every course ends badly: pods stay missing, or the rollout or drain never ends."""
-        return (self.always_stuck or self.most.pods < self.wanted) and not self.is_fine
+        return self.may_be_bad and not self.is_fine

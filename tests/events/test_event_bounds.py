@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.bounds import counted
+from kubesched_lint.engine.bounds import counted, counting
 from kubesched_lint.engine.events.answers.cells import BAD
 from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Requirement, Selector
 from kubesched_lint.engine.model.nodes.node import Node
-from kubesched_lint.engine.model.pod import Pod
+from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
+from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.verdicts.matrix import Matrix
 
@@ -74,3 +76,31 @@ def test_an_open_rollout_asks_for_the_least_beside_old_pods_once(monkeypatch: py
     assert not bounds.is_bad
     assert bounds.least.why
     assert len({of[2:] for of in asked}) == len(asked)
+
+
+@pytest.mark.parametrize("event", ["deploy", "rollout", "scale-down", "hpa-max"])
+@pytest.mark.parametrize("running", [0, 40])
+def test_whoever_asks_for_a_proven_bad_end_counts_no_least_pods(
+    event: str, running: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``lint`` asks so: the least pods, and the part of the set that decides a cell, only prove good ends."""
+    nodes = tuple(Node(f"n{i}", allocatable={"cpu": 9000, "pods": 99}) for i in range(30))
+    pods = {name: Pod("default", {"app": name}, requests={"cpu": 300}) for name in ("web", "other")}
+    workloads = tuple(Workload("Deployment", "default", name, pod, replicas=40) for name, pod in pods.items())
+    bound = tuple(BoundPod(f"web-{i}", f"n{i % 30}", pods["web"], Owner("ReplicaSet", "web-1")) for i in range(running))
+    matrix = Matrix(SimulatedSet(nodes, Inventory(), workloads, running={0: bound} if bound else {}))
+    monkeypatch.setattr(counted, "least_placed", lambda *_: _never())
+    monkeypatch.setattr(counting, "sharpened", lambda *_: _never())
+    assert matrix.proven_bad(event, 0) is None
+
+
+def test_a_drain_that_a_budget_always_stops_asks_whether_all_pods_are_sure_to_run() -> None:
+    """What budgets let go depends on the pods that are healthy."""
+    nodes = tuple(Node(f"n{i}", allocatable={"cpu": 9000, "pods": 99}) for i in range(30))
+    pod = Pod("default", {"app": "web"}, requests={"cpu": 300})
+    everybody = Selector((Requirement("app", "In", ("web",)),))
+    for allowed, is_bad in ((0, True), (1, False)):
+        budget = DisruptionBudget("default", "keep", everybody, max_unavailable=allowed)
+        workload = Workload("Deployment", "default", "web", pod, replicas=40)
+        matrix = Matrix(SimulatedSet(nodes, Inventory(budgets=(budget,)), (workload,)))
+        assert matrix.counting.proves_bad_end("drain", (0,), 0) is is_bad

@@ -487,7 +487,7 @@ def test_of_what_gets_better_the_deploy_stands_first() -> None:
     )
     change = ObjectChange(ObjectRef("Deployment", "shop", "web"), (UPDATED,))
     texts = [effect.text() for effect in effects(WorkloadPlan(change.object, change, cells=cells))]
-    assert texts[0].startswith("deploy, rollout, scale down and 1 more: fails → ok")
+    assert texts[0].startswith("deploy, rollout, scale down and drain: fails → ok")
 
 
 def test_a_finding_that_is_gone_stands_with_its_workload() -> None:

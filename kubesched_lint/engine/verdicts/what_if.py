@@ -497,11 +497,21 @@ class MissingFacts:
             decision = simulated.decisions.get(number)
             if decision is not None and decision.refusal is not None:
                 return ()  # no pod is created, whatever else is unknown
-            near = () if nowhere[number] else self._lacking[group_of(simulated.member(number))]
+            near = () if nowhere[number] else self._near(number)
             beside = _of_neighbours(simulated.member(number), lacks, near)
             return tuple(_of_facts(own[number], beside, self._empty, simulated, self._alone(number)))
 
         return of
+
+    def _near(self, number: int) -> Sequence[int]:
+        """Return the workloads of which an unknown fact may matter to this one.
+
+        None of them is a pod that its affinity can never match, whatever holds it up, unless its labels are unknown.
+        """
+        lacking = self._lacking[group_of(self._simulated.member(number))]
+        if self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._scenario):
+            return [i for i in lacking if _untold(self._simulated.member(i))]
+        return lacking
 
     def _alone(self, number: int) -> Callable[[Cell], bool]:
         """Return whether running pods, if any were known, could not be those that its affinity waits for in a cell.

@@ -22,7 +22,7 @@ from kubesched_lint.engine.events.answers.cells import (
     Cell,
     Range,
 )
-from kubesched_lint.engine.events.answers.counted_cells import what_is_open, why_open
+from kubesched_lint.engine.events.answers.counted_cells import followed, what_is_open, why_open
 from kubesched_lint.engine.events.answers.event_bounds import NOTHING_ELSE, Bound, EventBounds, Meanwhile
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.html.matrix import table
@@ -230,6 +230,12 @@ def test_the_long_report_blames_the_budget_of_a_drain_that_may_never_end(healthy
         assert "other pods" not in text
     for text in texts(waits):
         assert "other pods may fill 2 nodes, and then PDB keep allows no further eviction" in text
+
+
+def test_one_trace_ends_and_two_end() -> None:
+    cell = replace(of(FINE, "2/2 ok", 2, 2), why="0–2 of 2 pods run: other pods may fill 2 nodes")
+    assert followed(cell, 1).why.startswith("1 random trace of the default scheduler ends well")
+    assert followed(cell, 2).why.startswith("2 random traces of the default scheduler end well")
 
 
 def test_one_pod_runs_and_not_one_pods() -> None:

@@ -328,7 +328,8 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Bound:
             full = max_full_domains(simulated.member(number), own, domains, len(domains) - wanted + 1, apart)
             free = max(free, len(domains) - full)
     stays = "stays" if free < 2 else "stay"
-    why = f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
+    each = "each pod, old or new, needs" if ask.meanwhile.mixed else "each pod needs"
+    why = f"{each} a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
     return Bound(min(free, wanted), why)
 
 

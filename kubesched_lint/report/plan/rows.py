@@ -328,7 +328,9 @@ def _in_words_of_lint(effect: Effect, findings: Iterable[FindingChange], where: 
         cause = change.finding.because
         is_there = not where or not change.environments or not set(where).isdisjoint(change.environments)
         if effect.cause and cause and is_there and event_title(change.finding.evidence.event) == effect.events[0]:
-            return replace(effect, cause=f"{cause}{_condition(effect.cause)}")
+            condition = _condition(effect.cause)
+            is_sure = condition == IF_AVOIDED and change.finding.evidence.kind == "proof"  # whatever scores do
+            return replace(effect, cause=f"{cause}{'' if is_sure else condition}")
     return effect
 
 

@@ -22,20 +22,21 @@ from kubesched_lint.cli.settings.targets import Aim
 from kubesched_lint.cli.subcommands import plan as plan_command
 from kubesched_lint.commands.plan.changes import UPDATED, ObjectChange
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
-from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, Cell, Range
 from kubesched_lint.engine.events.answers.order import WORSE
 from kubesched_lint.engine.model.nodes.node import ZONE
-from kubesched_lint.findings import Finding, InputError, Report, Severity
-from kubesched_lint.project.finding_changes import finding_changes
+from kubesched_lint.findings import Evidence, Finding, InputError, Report, Severity
+from kubesched_lint.project.finding_changes import FindingChange, finding_changes
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.report.plan.result import result
 from kubesched_lint.report.plan.rows import Effect, Entry, once_each_workload, rows_of
 from kubesched_lint.report.plan.rows import _effects as effects
+from kubesched_lint.report.plan.rows import _in_words_of_lint as in_words_of_lint
 from kubesched_lint.report.plan.rows import _that_may_fail as that_may_fail
 from kubesched_lint.report.simulation.cell_reasons import IF_AVOIDED
 from kubesched_lint.sources.clusters.read import read_stated
@@ -434,6 +435,18 @@ def test_plan_says_of_what_the_default_scores_avoid_that_they_do() -> None:
         f"deploy: ok → may fail (0–2/2): {full}",
         f"drain: ok → may fail (0–2/2){avoided}",
     ]
+
+
+@pytest.mark.parametrize(("kind", "avoided"), [("proof", ""), ("witness", IF_AVOIDED)])
+def test_what_lint_proves_is_not_avoided_by_scores(kind: str, avoided: str) -> None:
+    """ "PDB web allows no eviction (only in orders that the default scores avoid)"."""
+    ref = ObjectRef("Deployment", "shop", "web")
+    evidence = Evidence(kind, event="drain")
+    message = "draining a node never ends: PDB web allows no eviction"
+    finding = Finding("drain-stuck", Severity.WARNING, message, "", evidence, ref, Location("m.yaml", Span(1, 1, 1, 1)))
+    effect = Effect(WORSE, ("drain",), "ok → may fail", f"nodes may be full{IF_AVOIDED}")
+    told = in_words_of_lint(effect, [FindingChange(None, finding)], ())
+    assert told.cause == f"PDB web allows no eviction{avoided}"
 
 
 def test_who_may_fail_by_other_scores_alone_has_a_line_of_its_own() -> None:

@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kubesched_lint.engine.scenario.scenario import Member
-from kubesched_lint.engine.scenario.storage.claims import storage_class_of, unbound_claims
+from kubesched_lint.engine.scenario.storage.claims import NO_OTHER_USER, never_chosen
 from kubesched_lint.explaining.remedies.nodes import select_by_label
 from kubesched_lint.explaining.remedies.remedy import Remedy
 from kubesched_lint.findings import Hazard, Place, proof
 
 
 def check(it: Member) -> Iterator[Hazard]:
-    if it.workload.kind == "DaemonSet":
-        return
-    for claim, at in unbound_claims(it):
-        storage_class = storage_class_of(it.scenario, claim)
-        if storage_class is None or storage_class.binding_mode != "WaitForFirstConsumer" or claim.volume_name:
-            continue
-        if "volume.kubernetes.io/selected-node" in claim.annotations:
-            continue
+    for claim, storage_class, at in never_chosen(it):
         yield Hazard(
             at=at,
             evidence=proof(
                 f"nodeName {it.workload.pod.node_name} is set, and class {storage_class.name} waits for the scheduler",
                 demand=1,
                 supply=0,
-                assumes=("no other pod that the scheduler places uses the claim",),
+                assumes=(NO_OTHER_USER,),
             ),
             values={
                 "claim": claim.name,

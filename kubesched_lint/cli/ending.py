@@ -28,6 +28,8 @@ _BROKEN_PIPE = 128 + 13
 _NO_ROOM = ("can't start new thread", "can't allocate lock", "failed to map segment", "Cannot allocate memory")
 """Parts of Python's messages for too little memory in errors other than MemoryError."""
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+_SOON = 0.01
+"""Seconds after which a signal that was swallowed is raised again."""
 
 
 class Interrupted(BaseException):
@@ -39,7 +41,7 @@ def ended_by(command: Callable[[], int]) -> NoReturn:
     _open_closed_streams()
     try:
         _handle_signals()
-        _hide_thread_tracebacks()
+        _handle_what_nobody_catches()
         code = _outcome(command)
         # os._exit saves the time to free objects and to join threads.
         os._exit(code if _is_flushed() else FAILED)
@@ -138,8 +140,8 @@ def _usage(error: Any) -> int:
     return FAILED
 
 
-def _hide_thread_tracebacks() -> None:
-    """Hide tracebacks of threads and finalizers unless KUBESCHED_LINT_TRACEBACK is set."""
+def _handle_what_nobody_catches() -> None:
+    """Hide tracebacks of threads and finalizers unless KUBESCHED_LINT_TRACEBACK is set; lose no signal with them."""
 
     def hook(ended: threading.ExceptHookArgs) -> None:
         if ended.exc_value is not None and os.environ.get(TRACEBACK):
@@ -149,8 +151,14 @@ def _hide_thread_tracebacks() -> None:
         sys.modules["threading"].excepthook = hook  # type: ignore[attr-defined]
     else:
         _thread._excepthook = hook  # threading takes it from there when a thread is needed
-    if not os.environ.get(TRACEBACK):
-        sys.unraisablehook = lambda _: None
+
+    def unraisable(swallowed: sys.UnraisableHookArgs) -> None:
+        if isinstance(swallowed.exc_value, Interrupted):
+            _raise_soon(swallowed.exc_value)
+        elif os.environ.get(TRACEBACK):
+            sys.__unraisablehook__(swallowed)
+
+    sys.unraisablehook = unraisable
 
 
 # --- streams --------------------------------------------------------------------------------------------------------
@@ -218,6 +226,22 @@ def _handle_signals() -> None:
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, end)
             handled.append(number)
+
+
+def _raise_soon(interrupted: Interrupted) -> None:
+    """Raise once more the signal that Python has swallowed, because it was raised in a finalizer or after a fork.
+
+    A hook cannot raise: Python would swallow that, too. So the alarm raises it where the run goes on.
+    """
+    number = int(interrupted.args[0])
+    if not hasattr(signal, "setitimer"):  # Windows
+        os._exit(128 + number)
+
+    def again(*_: object) -> NoReturn:
+        raise Interrupted(number)
+
+    signal.signal(signal.SIGALRM, again)
+    signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 
 def _end_workers() -> None:

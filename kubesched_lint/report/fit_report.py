@@ -53,6 +53,9 @@ def headline(fit: Fit) -> str:
     pods = f"{fit.counts} more {plural(fit.counts.most, 'pod')} {visible(fit.pods)} {_fit(fit.counts)}"
     if fit.counts.least == fit.counts.most:
         return f"{pods} on today's nodes{beside}: certain in every order"
+    if not fit.is_known:
+        most = f"at most {fit.counts.most:,} more {plural(fit.counts.most, 'pod')} {visible(fit.pods)}"
+        return f"{most} {_fit(fit.counts)} on today's nodes{beside}: it is not known whether any does"
     by_order = f"{pods} on today's nodes{beside}, by the order in which they come"
     return by_order if fit.placed is None else f"{by_order}; kube-scheduler places {fit.placed:,}"
 

@@ -127,6 +127,18 @@ def test_lint_and_simulate_count_what_the_scheduler_counts(
     assert deploy.verdict == verdict, deploy
 
 
+def test_what_versions_count_differently_is_no_error(tmp_path: Path) -> None:
+    """v1.36 counts 2 + 2 CPU, each container's greatest, and v1.37 3 CPU, the greatest sum: then there is room."""
+    pod = resized(size("1"), size("2"), NONE)
+    grows = {"name": "d", "allocatedResources": size("1"), "resources": {"requests": size("1")}}
+    pod["spec"]["containers"].append({"name": "d", "image": "x", "resources": {"requests": size("2")}})
+    pod["status"]["containerStatuses"].append(grows)
+    cluster = snapshot(tmp_path, node("n1", "5"), pod)
+    (finding,) = (f for f in lint(objects=[WEB], cluster=cluster).findings if f.rule == "resource-insufficient-free")
+    assert finding.severity == Severity.WARNING
+    assert "Pod shop/db-0: resized in place" in " ".join(finding.evidence.assumes)
+
+
 def test_premises_name_the_pod_that_shrinks(tmp_path: Path) -> None:
     cluster = snapshot(tmp_path, node("n1", "4"), resized(size("1"), size("3"), NONE))
     (finding,) = (f for f in lint(objects=[WEB], cluster=cluster).findings if f.rule == "resource-insufficient-free")

@@ -106,3 +106,14 @@ def test_bounds_enclose_every_end_beside_pods_of_others_that_repel(data, cluster
     drawn = data.draw(st.lists(st.tuples(st.sampled_from(names), st.booleans()), min_size=1, max_size=2))
     pods = tuple(_other(f"other-{n}", node, repels=repels) for n, (node, repels) in enumerate(drawn))
     is_enclosed(SimulatedSet(cluster, Inventory(pods=pods), (web,)), event)
+
+
+def test_a_rollout_says_that_old_pods_need_nodes_too():
+    """ "each pod needs a node of its own, and 1 node stays open" was said of the rollout of a single pod."""
+    web = _made("web", 1, "1", **simulated.apart("web", HOSTNAME))
+    setting = SimulatedSet(_nodes(2000, 2000), Inventory(), (web, _made("other", 2, "1")))
+    told = {event: count(setting.member(0), event).least.why for event in ("deploy", "rollout")}
+    assert told == {
+        "deploy": "each pod needs a node of its own, and 1 node stays open for certain",
+        "rollout": "each pod, old or new, needs a node of its own, and 1 node stays open for certain",
+    }

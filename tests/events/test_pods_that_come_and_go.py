@@ -82,3 +82,36 @@ def test_a_proof_that_rests_on_no_other_pods_holds_beside_them():
     job = _cron_job({"app": "cron", "tier": "shop"})
     found = simulated.cell(simulated.report_of(CLUSTER, web, job, events=("deploy",)), "web", "deploy")
     assert (found.verdict, found.proven, found.bound.most, found.rests_on) == (BAD, True, 2, frozenset())
+
+
+def _node(name: str) -> dict:
+    amounts = {"cpu": "4", "memory": "16Gi", "pods": "110"}
+    labels = {"kubernetes.io/hostname": name, "topology.kubernetes.io/zone": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+@pytest.mark.parametrize("selected", [False, True])
+def test_what_is_not_known_of_others_helps_no_pod_that_none_of_them_can_help(selected: bool) -> None:
+    """Beside pods with a claim that nobody has read, only the deploy was proven, and only by lint."""
+    claim = [{"name": "data", "persistentVolumeClaim": {"claimName": "unread"}}]
+    other = simulated.workload("Deployment", "other", 2, simulated.asking("3", volumes=claim))
+    other["spec"]["template"]["metadata"]["labels"] |= {"app": "cron"} if selected else {}
+    other["spec"]["selector"]["matchLabels"] |= {"app": "cron"} if selected else {}
+    bare = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "bare", "namespace": "default"},
+        "spec": {"nodeName": "a", **simulated.asking("1")},
+        "status": {"phase": "Running"},
+    }
+    cluster = simulated.snapshot(_node("a"), _node("b"), bare, kinds=())
+    web = simulated.workload("Deployment", "web", 2, simulated.asking("2", **NEAR))
+    report = simulated.report_of(cluster, web, other)
+    cells = {event: simulated.cell(report, "web", event) for event in simulated.EVENTS if event != "hpa-max"}
+    proven = {event for event, cell in cells.items() if (cell.verdict, cell.proven) == (BAD, True)}
+    assert proven == (set() if selected else set(cells))

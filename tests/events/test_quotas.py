@@ -629,3 +629,27 @@ def test_who_waits_for_its_own_pods_takes_nothing_more_of_a_quota() -> None:
     ]
     assert verdicts[0] != DEPENDS
     assert verdicts[1] == DEPENDS
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_pods_that_a_quota_refuses_for_their_size_make_no_other_cell_unknown(is_new: bool) -> None:
+    """One workload, each pod of which asks for more than its quota has, made 116 of 247 cells of a set unknown."""
+    limit = quota(requests_cpu="4")
+    here = (sketch(2, "abc", "8", "110"), (limit,)) if is_new else (sketch(2, "abc", "8", "110", limit), ())
+    huge, small = workload("Deployment", "huge", 3, asking("5")), workload("Deployment", "small", 2, asking("1"))
+    report = report_of(here[0], huge, small, *here[1])
+    cells = [c for row in report.rows for c in row.cells if report.workloads[row.number].name == "small"]
+    assert {c.verdict for c in cells if c.event != "hpa-max"} == {FINE}
+    premise = "quota compute is in force before the pods are made"
+    assert all((premise in c.assumes) is is_new for c in cells if c.verdict == FINE)
+
+
+def test_the_room_that_a_new_quota_leaves_to_others_is_a_premise() -> None:
+    """The pods of its rival may be made before the quota counts, and then fill the nodes."""
+    rival, web = workload("Deployment", "one", 10, asking("1")), workload("Deployment", "web", 8, asking("1"))
+    rival["metadata"]["namespace"] = "a"
+    limit = quota(requests_cpu="2")
+    limit["metadata"]["namespace"] = "a"
+    found = cell(report_of(sketch(12, "a", "1", "110"), rival, web, limit, events=("deploy",)), "web", "deploy")
+    assert (found.verdict, found.proven) == (FINE, True)
+    assert "quota compute is in force before the pods are made" in found.assumes

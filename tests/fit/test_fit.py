@@ -63,6 +63,46 @@ def test_both_ends_are_counted(amounts: Amounts, least: int, most: int) -> None:
     assert list(found.by_group) == ["zone a", "zone b"]
 
 
+PINNED = """\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {{name: zonal}}
+provisioner: ebs.csi.aws.com
+volumeBindingMode: {mode}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: data}}
+spec: {{accessModes: [ReadWriteOnce], storageClassName: zonal, resources: {{requests: {{storage: 1Gi}}}}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: db}}
+spec:
+  selector: {{matchLabels: {{app: db}}}}
+  template:
+    metadata: {{labels: {{app: db}}}}
+    spec:
+      nodeName: worker-eu-west-1a-1
+      containers: [{{name: c, image: nginx, resources: {{requests: {{cpu: "1"}}}}}}]
+      volumes: [{{name: data, persistentVolumeClaim: {{claimName: data}}}}]
+"""
+
+
+@pytest.mark.parametrize(("mode", "told"), [
+    ("WaitForFirstConsumer", "no pod like Deployment default/db fits on today's nodes"),
+    ("Immediate", "at most 3 more pods like Deployment default/db fit on today's nodes: it is not known whether {}"),
+])  # fmt: skip
+def test_of_pods_that_bypass_the_scheduler_it_claims_no_order(mode: str, told: str, tmp_path: Path) -> None:
+    """ "0 to 3 more pods, by the order in which they come", of pods that never start whatever the order."""
+    (tmp_path / "db.yaml").write_text(PINNED.format(mode=mode))
+    done = called("fit", "--like", "db", "db.yaml", "-c", str(ZONES), cwd=tmp_path)
+    headline, then, *_ = done.stdout.splitlines()
+    assert headline == told.format("any does")
+    assert ("claim data waits until the scheduler has chosen a node" in then) is (mode != "Immediate")
+    assert "by the order" not in done.stdout
+
+
 def test_pools_add_room_until_their_limit() -> None:
     pool = """\
 pools:

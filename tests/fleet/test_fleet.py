@@ -150,7 +150,7 @@ def test_a_worker_of_another_version_is_not_trusted(folder: Path, alone: list[tu
     with ThreadPoolExecutor(1) as executor:
         assert results(run(folder, OwnWorkers(Replacing(executor, _of_another_version)), reasons.append)) == alone
     assert len(reasons) == 1
-    assert reasons[0].startswith("broken, dump, sketch and 1 more: linted in this process, because")
+    assert reasons[0].startswith("broken, dump, sketch and whole: linted in this process, because")
     assert "the worker has kubesched-lint" in reasons[0]
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from functools import cache
 from itertools import product
+from multiprocessing import get_start_method
 from pathlib import Path
 
 import pytest
@@ -240,6 +241,18 @@ def below(pid: int) -> list[int]:
     return found
 
 
+def in_session(leader: int) -> list[int]:
+    """The processes of a session, those of which the parent has ended among them."""
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal() and leader == session(entry)]
+
+
+def session(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[3])
+    except OSError:  # it has ended
+        return 0
+
+
 def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -284,6 +297,91 @@ def test_a_signal_while_a_class_is_made_ends_the_run() -> None:
     code = f"{heard}from kubesched_lint.cli.ending import ended_by\n{made}ended_by(run)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
     assert (done.returncode, done.stderr) == (130, "")
+
+
+SWALLOWED = {
+    "finalizer": """
+class Made:
+    def __del__(self): interrupt()
+def swallow(): Made()
+""",
+    "weak reference": """
+import weakref
+class Made: pass
+made = [Made()]
+held = weakref.ref(made[0], interrupt)
+def swallow(): made.clear()
+""",
+    "fork": """
+os.register_at_fork(after_in_parent=interrupt)
+def swallow():
+    if not os.fork(): os._exit(0)
+""",
+}
+"""Where Python calls code, and only reports what this raises."""
+
+
+@pytest.mark.parametrize("where", SWALLOWED)
+def test_a_signal_that_python_swallows_ends_the_run_in_order(where: str) -> None:
+    code = f"""
+import os, signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from kubesched_lint.cli.ending import ended_by
+def interrupt(*_): signal.raise_signal(signal.SIGINT)
+{SWALLOWED[where]}
+def run():
+    try:
+        swallow()
+        time.sleep(10)
+    finally:
+        print("tidied up", flush=True)
+    return 0
+ended_by(run)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "tidied up\n", "")
+
+
+AT_FORK = """
+import os, signal
+os.register_at_fork(after_in_parent=lambda: os.killpg(0, signal.SIGINT))
+from kubesched_lint.cli import main
+main()
+"""
+"""Each fork of a worker is interrupted before the worker is known to its parent."""
+
+
+@pytest.mark.skipif(get_start_method() != "fork" or not Path("/proc/self/stat").exists(), reason="forks no workers")
+@pytest.mark.parametrize("name", ["targets", "fleet"])
+def test_ctrl_c_while_a_worker_is_forked_ends_the_run(name: str, few: Path) -> None:
+    run = subprocess.Popen(
+        [sys.executable, "-c", AT_FORK, *in_full(name, few)],
+        cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=as_from_a_terminal, start_new_session=True,
+    )  # fmt: skip
+    said = run.communicate(timeout=20)
+    assert (run.returncode, said) == (130, ("", ""))
+    assert until(lambda: not any(map(is_running, in_session(run.pid))), 1.0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")
+@pytest.mark.parametrize("delay", every(20, range(40)))
+def test_ctrl_c_under_load_is_never_lost(delay: int, few: Path) -> None:
+    """Within these 20 milliseconds after the first fork the other workers are forked."""
+    burning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        run = started("fleet", few, start_new_session=True)
+        assert until(lambda: bool(below(run.pid)), 20)
+        time.sleep(delay / 2000)
+        workers = below(run.pid)
+        os.killpg(run.pid, signal.SIGINT)
+        _, said = run.communicate(timeout=20)
+    finally:
+        for each in burning:
+            each.kill()
+            each.wait()
+    assert (run.returncode, said) == (130, "")
+    assert until(lambda: not any(map(is_running, workers)), 1.0)
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="looks into /proc")

@@ -22,21 +22,23 @@ from kubesched_lint.cli.settings.targets import Aim
 from kubesched_lint.cli.subcommands import plan as plan_command
 from kubesched_lint.commands.plan.changes import UPDATED, ObjectChange
 from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadPlan
-from kubesched_lint.engine.base.places import ObjectRef
+from kubesched_lint.engine.base.places import Location, ObjectRef, Span
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
-from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, Cell, Range
+from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, Cell, Range
 from kubesched_lint.engine.events.answers.order import WORSE
 from kubesched_lint.engine.model.nodes.node import ZONE
-from kubesched_lint.findings import Finding, InputError, Report, Severity
-from kubesched_lint.project.finding_changes import finding_changes
+from kubesched_lint.findings import Evidence, Finding, InputError, Report, Severity
+from kubesched_lint.project.finding_changes import FindingChange, finding_changes
 from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
 from kubesched_lint.report.plan.result import result
 from kubesched_lint.report.plan.rows import Effect, Entry, once_each_workload, rows_of
 from kubesched_lint.report.plan.rows import _effects as effects
-from kubesched_lint.report.simulation.cell_reasons import AVOIDED
+from kubesched_lint.report.plan.rows import _in_words_of_lint as in_words_of_lint
+from kubesched_lint.report.plan.rows import _that_may_fail as that_may_fail
+from kubesched_lint.report.simulation.cell_reasons import IF_AVOIDED
 from kubesched_lint.sources.clusters.read import read_stated
 from tests.plan.changed_worlds import planned, read
 from tests.plan.test_plan import ROOT, ZONES, plan_of, web
@@ -381,7 +383,7 @@ def test_what_scores_avoid_in_one_environment_only_is_one_effect_with_the_other(
     """In staging it may fail in some orders, in prod in any: the same reason stood in five lines instead of two."""
     cause = "each pod needs a node of its own"
     may = Effect(WORSE, ("deploy",), "likely ok → may fail (0–6/6)", cause)
-    avoided = replace(may, cause=f"{cause}{AVOIDED}")
+    avoided = replace(may, cause=f"{cause}{IF_AVOIDED}")
     row = Entry(ObjectRef("Deployment", "ops", "edge"), "ops/edge", "updated", "edge.yaml:8")
     change = Plan("main", "the work tree", (), environments=("prod", "staging"))
 
@@ -391,7 +393,7 @@ def test_what_scores_avoid_in_one_environment_only_is_one_effect_with_the_other(
         return both.lines
 
     assert lines(may, avoided) == lines(avoided, may) == (f"deploy: likely ok → may fail (0–6/6): {cause}",)
-    assert lines(avoided, avoided) == (f"deploy: likely ok → may fail (0–6/6): {cause}{AVOIDED}",)
+    assert lines(avoided, avoided) == (f"deploy: likely ok → may fail (0–6/6): {cause}{IF_AVOIDED}",)
 
 
 def test_events_that_get_better_alike_need_no_reason_and_share_one_effect() -> None:
@@ -405,6 +407,59 @@ def test_events_that_get_better_alike_need_no_reason_and_share_one_effect() -> N
     cells.append(CellChange("zone-loss", replace(bad, event="zone-loss"), replace(other, event="zone-loss")))
     (effect,) = effects(WorkloadPlan(ObjectRef("Deployment", "shop", "web"), cells=tuple(cells)))
     assert effect.text() == "node loss, drain and zone loss: fails here → may fail"
+
+
+def test_plan_says_of_what_the_default_scores_avoid_that_they_do() -> None:
+    """ "drain: ok → may fail" stood alone where the cause had been told, and where it was in words of lint."""
+    fine = Cell("deploy", "fine", 2, Range(2, 2, "bound"), proven=True)
+    bad = Cell("deploy", BAD, 2, Range(0, 0, "bound"))
+    may = Cell("deploy", DEPENDS, 2, Range(0, 2, "bound"), text="0–2/2", why="nodes may be full")
+    by_scores = replace(may, verdict=BY_SCORES)
+
+    def texts(*changes: tuple[str, Cell, Cell]) -> list[str]:
+        cells = tuple(
+            CellChange(event, replace(before, event=event), replace(after, event=event))
+            for event, before, after in changes
+        )
+        change = ObjectChange(ObjectRef("Deployment", "shop", "web"), (UPDATED,))
+        return [effect.text() for effect in effects(WorkloadPlan(change.object, change, cells=cells))]
+
+    avoided = " (only in orders that the default scores avoid)"
+    full = "nodes may be full"
+    assert texts(("deploy", fine, by_scores)) == [f"deploy: ok → may fail (0–2/2): {full}{avoided}"]
+    assert texts(("deploy", bad, by_scores), ("drain", bad, by_scores)) == [
+        f"deploy and drain: fails here → may fail{avoided}"
+    ]
+    assert texts(("deploy", bad, by_scores), ("drain", bad, may)) == ["deploy and drain: fails here → may fail"]
+    assert texts(("deploy", fine, may), ("drain", fine, by_scores)) == [
+        f"deploy: ok → may fail (0–2/2): {full}",
+        f"drain: ok → may fail (0–2/2){avoided}",
+    ]
+
+
+@pytest.mark.parametrize(("kind", "avoided"), [("proof", ""), ("witness", IF_AVOIDED)])
+def test_what_lint_proves_is_not_avoided_by_scores(kind: str, avoided: str) -> None:
+    """ "PDB web allows no eviction (only in orders that the default scores avoid)"."""
+    ref = ObjectRef("Deployment", "shop", "web")
+    evidence = Evidence(kind, event="drain")
+    message = "draining a node never ends: PDB web allows no eviction"
+    finding = Finding("drain-stuck", Severity.WARNING, message, "", evidence, ref, Location("m.yaml", Span(1, 1, 1, 1)))
+    effect = Effect(WORSE, ("drain",), "ok → may fail", f"nodes may be full{IF_AVOIDED}")
+    told = in_words_of_lint(effect, [FindingChange(None, finding)], ())
+    assert told.cause == f"PDB web allows no eviction{avoided}"
+
+
+def test_who_may_fail_by_other_scores_alone_has_a_line_of_its_own() -> None:
+    """ "may fail now, though they do not change: 5 workloads" named those that the default scores spare, too."""
+    fine = Cell("deploy", "fine", 2, Range(2, 2, "bound"), proven=True)
+    may = Cell("deploy", DEPENDS, 2, Range(0, 2, "bound"), text="0–2/2", why="nodes may be full")
+    refs = [ObjectRef("Deployment", "shop", name) for name in "abcd"]
+    ends = (may, *[replace(may, verdict=BY_SCORES)] * 3)
+    plans = [WorkloadPlan(ref, cells=(CellChange("deploy", fine, end),)) for ref, end in zip(refs, ends, strict=True)]
+    assert list(that_may_fail(plans, {ref: ref.name for ref in refs})) == [
+        "may fail now, though they do not change: 1 workload (a)",
+        "may fail now, only in orders that the default scores avoid, though they do not change: 3 workloads (b, c, d)",
+    ]
 
 
 @pytest.mark.parametrize(("last", "told"), [
@@ -445,7 +500,7 @@ def test_of_what_gets_better_the_deploy_stands_first() -> None:
     )
     change = ObjectChange(ObjectRef("Deployment", "shop", "web"), (UPDATED,))
     texts = [effect.text() for effect in effects(WorkloadPlan(change.object, change, cells=cells))]
-    assert texts[0].startswith("deploy, rollout, scale down and 1 more: fails → ok")
+    assert texts[0].startswith("deploy, rollout, scale down and drain: fails → ok")
 
 
 def test_a_finding_that_is_gone_stands_with_its_workload() -> None:

@@ -22,8 +22,8 @@ from kubesched_lint.engine.events.answers.cells import (
     Cell,
     Range,
 )
-from kubesched_lint.engine.events.answers.counted_cells import what_is_open, why_open
-from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
+from kubesched_lint.engine.events.answers.counted_cells import followed, what_is_open, why_open
+from kubesched_lint.engine.events.answers.event_bounds import NOTHING_ELSE, Bound, EventBounds, Meanwhile
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.html.matrix import table
 from kubesched_lint.report.simulation import cell_reasons
@@ -132,7 +132,8 @@ def test_a_search_that_finds_good_ends_and_bad_ones_has_a_reason_in_words() -> N
     result = report_of(sketch(3, "ab"), edge, events=("node-loss", "drain"))
     cells = result.rows[0].cells
     assert {cell.verdict for cell in cells} == {DEPENDS}
-    assert {cause_of(cell) for cell in cells} == {"other pods may fill at most 2 of its 3 nodes, and 1 may be lost"}
+    told = "other pods may fill at most 2 of its 3 nodes, and 1 may be {}"
+    assert [cause_of(cell) for cell in cells] == [told.format("lost"), told.format("drained")]
     assert all("finds good ends and bad ones; 2–3 of 3 pods run: other pods" in cell.why for cell in cells)
     assert "nodes are available" not in as_text(result)
     assert "nodes are available" in as_text(result, verbose=True)
@@ -197,14 +198,15 @@ def test_beside_a_rollout_that_may_fail_nobody_is_told_who_does_so_only_after_a_
     assert "4 workloads may fail (3 after a loss, -v says why)" in lines
 
 
-@pytest.mark.parametrize(("nodes", "lost", "told"), [
-    (3, 0, "other pods may fill all nodes that they may use"),
-    (2, 1, "other pods may fill at most 2 of their 3 nodes, and 1 may be lost"),
+@pytest.mark.parametrize(("nodes", "event", "told"), [
+    (3, NOTHING_ELSE, "other pods may fill all nodes that they may use"),
+    (2, Meanwhile(fewer=1), "other pods may fill at most 2 of their 3 nodes, and 1 may be lost"),
+    (2, Meanwhile(fewer=1, cordoned=True), "other pods may fill at most 2 of their 3 nodes, and 1 may be drained"),
 ])  # fmt: skip
 def test_a_reason_of_several_workloads_speaks_of_them(
-    healthy: SimulationReport, nodes: int, lost: int, told: str
+    healthy: SimulationReport, nodes: int, event: Meanwhile, told: str
 ) -> None:
-    why = f"0–2 of 2 pods run: {_filled(nodes, 0b111, lost)}"
+    why = f"0–2 of 2 pods run: {_filled(nodes, 0b111, event)}"
     cell = replace(of(DEPENDS, "0–2/2", 0, 2), why=why)
     rows = tuple(replace(row, cells=(cell,)) for row in healthy.rows[:2])
     assert f"  default/app-0, default/app-1: {told}" in as_text(replace(healthy, rows=rows, events=("rollout",)))
@@ -228,6 +230,12 @@ def test_the_long_report_blames_the_budget_of_a_drain_that_may_never_end(healthy
         assert "other pods" not in text
     for text in texts(waits):
         assert "other pods may fill 2 nodes, and then PDB keep allows no further eviction" in text
+
+
+def test_one_trace_ends_and_two_end() -> None:
+    cell = replace(of(FINE, "2/2 ok", 2, 2), why="0–2 of 2 pods run: other pods may fill 2 nodes")
+    assert followed(cell, 1).why.startswith("1 random trace of the default scheduler ends well")
+    assert followed(cell, 2).why.startswith("2 random traces of the default scheduler end well")
 
 
 def test_one_pod_runs_and_not_one_pods() -> None:
@@ -257,6 +265,21 @@ def test_the_counts_of_a_long_matrix_add_up(healthy: SimulationReport) -> None:
     assert "  default/app-1 (HPA max): too many" in lines
     assert not any("later cause" in line for line in lines)
     assert any(line.startswith("unknown (?), 2 of 75 cells") for line in lines)
+
+
+def test_what_a_drain_alone_leaves_short_is_no_word_of_losses(healthy: SimulationReport) -> None:
+    fine, stuck = of(FINE, "2/2 ok", 2, 2, proven=True), replace(of(BAD, "stuck", 2, 2, stuck=True), why="first cause")
+    loss, drain = (replace(of(DEPENDS, "1–2/2", 1, 2), event=e, why="another cause") for e in ("node-loss", "drain"))
+    cells = ((stuck, fine, fine), (fine, fine, drain), *[(fine, fine, fine)] * 23)
+    both = ((stuck, fine, fine), (fine, fine, drain), (fine, loss, drain), *[(fine, fine, fine)] * 22)
+    told = []
+    for each in (cells, both):
+        rows = tuple(replace(row, cells=of_row) for row, of_row in zip(healthy.rows, each, strict=True))
+        told.append(as_text(replace(healthy, rows=rows, events=("rollout", "node-loss", "drain"))))
+    assert "not shown: 23 workloads ok and 1 ok until a drain (--all)" in told[0]
+    assert "25 workloads: 1 fails here, 1 may fail (1 after a drain, -v says why), 23 ok" in told[0]
+    assert "not shown: 22 workloads ok, 1 ok until a loss and 1 ok until a drain (--all)" in told[1]
+    assert "25 workloads: 1 fails here, 2 may fail (2 after a loss or drain, -v says why), 22 ok" in told[1]
 
 
 def test_a_cell_that_is_alike_in_two_environments_counts_once(healthy: SimulationReport) -> None:

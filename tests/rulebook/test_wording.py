@@ -51,7 +51,8 @@ def test_templates_become_sentences(template: str, values: dict[str, object], se
 def test_a_long_list_is_cut_and_counted() -> None:
     nodes = [f"n{i}" for i in range(20)]
     assert listed(nodes) == "n0, n1, n2 and 17 more"
-    assert listed(nodes[:4]) == "n0, n1, n2 and 1 more"
+    assert listed(nodes[:5]) == "n0, n1, n2 and 2 more"
+    assert listed(nodes[:4]) == "n0, n1, n2 and n3", "a name is as short as the words for one more"
     assert listed(nodes[:3]) == "n0, n1 and n2"
 
 

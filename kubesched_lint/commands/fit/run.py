@@ -29,6 +29,7 @@ from kubesched_lint.engine.scenario.others.running import lasting_state
 from kubesched_lint.engine.scenario.premises.mutated import mutation_notes
 from kubesched_lint.engine.scenario.scenario import Member, Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
+from kubesched_lint.engine.scenario.storage.claims import NO_OTHER_USER, never_chosen
 from kubesched_lint.engine.scheduler.framework import diagnose, message
 from kubesched_lint.engine.verdicts.matrix import Matrix
 from kubesched_lint.engine.verdicts.missing_facts import lacks_of
@@ -37,6 +38,7 @@ from kubesched_lint.notebook import Shown
 
 _MORE = 100
 """Pods for which pools are asked to add nodes."""
+_NOT_KNOWN = "not known: "
 _EFFORT = Effort(states=4_000, runs=1)
 _Group = tuple[str, str, str]
 """Name, label and value of a zone or a node group."""
@@ -85,6 +87,8 @@ class Fit(Shown, Struct, frozen=True):
     assumes: tuple[str, ...]
     left_out: tuple[str, ...] = ()
     """What was not counted, because there is too much of it."""
+    is_known: bool = True
+    """Whether all that decides about the pods is known; if not, none is sure to fit."""
 
 
 def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, premises: Premises) -> Fit:
@@ -104,6 +108,10 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
         raise ValueError(f"the API server refuses such pods: {refusal.answer_to(workload)}")
     more = _more_like(member)
     scenario = member.scenario.with_workloads((more,))
+    for claim, _, _ in never_chosen(scenario.member(more)):
+        why = f"the claim {claim.name} waits until the scheduler has chosen a node, and nodeName bypasses the scheduler"
+        assumes = tuple(a for a in _assumes(scenario.member(more), premises) if not a.startswith(_NOT_KNOWN))
+        return Fit(pods, Counts(0, 0), 0, why, {}, None, len(member.running_pods), (*assumes, NO_OTHER_USER))
     with work.within(MOST_STEPS):
         today = _Counting(scenario.without_pools, more)
         counts = today.counts()
@@ -115,7 +123,8 @@ def fit(workload: Workload, pods: str, manifests: Inventory, cluster: Cluster, p
     left_out = tuple(
         _left_out(today, placed, len(names) - len(groups), misses_pools=bool(scenario.pools) and not pools)
     )
-    return Fit(pods, counts, placed, binds, groups, pools, len(member.running_pods), assumes, left_out)
+    running = len(member.running_pods)
+    return Fit(pods, counts, placed, binds, groups, pools, running, assumes, left_out, today.is_known)
 
 
 def _left_out(today: _Counting, placed: int | None, groups: int, *, misses_pools: bool) -> Iterator[str]:
@@ -151,7 +160,7 @@ class _Counting:
         # is written passed.
         made = {n: d for n, d in simulated_set_of(scenario).decisions.items() if d.refusal is None}
         self._simulated = replace(simulated_set_of(scenario), decisions=made)
-        self._is_known = not any(lack.unknown and not lack.events for lack in lacks_of(self._it))
+        self.is_known = not any(lack.unknown and not lack.events for lack in lacks_of(self._it))
         self.is_cut = False
         """Whether the least may be too small, because there was too much to count."""
 
@@ -167,7 +176,7 @@ class _Counting:
         None is sure to fit if it is not known how something decides about its pods.
         """
         counts = self._counts()
-        return counts if self._is_known else Counts(0, counts.most)
+        return counts if self.is_known else Counts(0, counts.most)
 
     def _counts(self) -> Counts:
         most = min(self._count(MOST_SCALED).most.pods, MOST_SCALED)
@@ -259,7 +268,7 @@ def _assumes(it: Member, premises: Premises) -> Iterator[str]:
     yield "only pods that run take room"
     for lack in lacks_of(it):
         if not lack.events:
-            yield f"not known: {lack.text}" if lack.unknown else lack.text
+            yield f"{_NOT_KNOWN}{lack.text}" if lack.unknown else lack.text
     if not scenario.knows_running_pods:
         yield "the cluster file shows none that run, so the nodes are empty"
     yield from not_modelled(premises.kubernetes_version, scenario.cluster.server_version if scenario.cluster else "")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, connection, parent_process
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any, ParamSpec, TypeVar
 
 from kubesched_lint.engine.base.limits import LONGEST_REASON
@@ -35,7 +35,7 @@ class Workers(ProcessPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         try:
-            with _without_the_current_folder():
+            with _without_the_current_folder(), _signals_wait():
                 future = super().submit(fn, *args, **kwargs)
         except Exception:  # the system starts no further process: nothing else would end those that it has started
             self._note_workers()
@@ -89,6 +89,40 @@ def _without_the_current_folder() -> Iterator[None]:
             os.environ[_SAFE_PATH] = before
 
 
+@contextmanager
+def _signals_wait() -> Iterator[None]:
+    """Let signals wait until the workers that are started now are among the children of this process.
+
+    Until then a handler that ends the children would miss them. What it raises after a fork, Python swallows where it
+    calls what must run then.
+    """
+    own_process = os.getpid()
+    came: list[int] = []
+
+    def wait(number: int, _: object) -> None:
+        if os.getpid() != own_process:  # a worker that is not served yet
+            os._exit(128 + number)
+        came.append(number)
+
+    handlers = {}
+    if current_thread() is main_thread():  # no other may set handlers, and none of them interrupts another
+        handlers = {number: handler for number in _numbers() if callable(handler := signal.getsignal(number))}
+    try:
+        for number in handlers:
+            signal.signal(number, wait)
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number in came:
+            signal.raise_signal(number)
+
+
+def _numbers() -> Iterator[int]:
+    """Return the signals that end a run."""
+    return (getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 class Lost:
     """What workers have lost, so that this process does it. ``tell`` is called once for each reason, at the end."""
 
@@ -115,9 +149,8 @@ def _in_words(error: BaseException) -> str:
 
 def _serve() -> None:
     """Initialise a worker process: it ends with its parent, even if that is killed."""
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # a terminal signals all its processes; only the parent reports it
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+    for number in _numbers():  # a terminal signals all its processes; only the parent reports it
+        if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
     Thread(target=_leave_with_parent, daemon=True).start()
 

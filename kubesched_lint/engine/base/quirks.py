@@ -170,6 +170,18 @@ PREEMPTION_SAYS_WHAT_IT_FOUND = Quirk(
     "The message of a pod that preempts names the node that preemption found, and the number of victims.",
 )
 
+RESIZES_COUNT_BY_SUMS = Quirk(
+    "resizes-count-by-sums",
+    (1, 37),
+    None,
+    "kubernetes/kubernetes#140047",
+    "A pod that is resized in place counts with the greatest of three sums: over its containers' specs, what is "
+    "allocated (else the spec) and what is set (else allocated); the pod's own status gives the last two if it has "
+    "both. Before, each container counted with its greatest, which is as much or more. The model does so in every "
+    "version: the two differ only while one container of a pod grows and another shrinks, and no error rests on a "
+    "resize that has not ended.",
+)
+
 ONE_GATE_FOR_GANGS = Quirk(
     "one-gate-for-gangs",
     (1, 37),
@@ -198,6 +210,7 @@ QUIRKS = (
     STORAGE_CAPACITY_SCORES,
     CSI_DRIVER_ON_THE_NODE,
     PREEMPTION_SAYS_WHAT_IT_FOUND,
+    RESIZES_COUNT_BY_SUMS,
     ONE_GATE_FOR_GANGS,
 )
 

@@ -45,7 +45,13 @@ def and_more(left: int, noun: str = "") -> str:
 
 
 def first_few(names: Sequence[str], glue: str = ", ", most: int = SHOWN) -> str:
-    """Return the first ``most`` names and how many more there are: ``a, b, c and 4 more``."""
+    """Return the first ``most`` names and how many more there are: ``a, b, c and 4 more``.
+
+    A single one more is named as well, unless its name is longer than the others and than the words for it:
+    ``a, b, c and d``.
+    """
+    if len(names) == most + 1 and len(names[most]) <= max(map(len, (*names[:most], and_more(1)))):
+        return f"{glue.join(names[:most])}{' and ' if glue == ', ' else glue}{names[most]}"
     return glue.join(names[:most]) + and_more(len(names) - most)
 
 

@@ -123,7 +123,7 @@ def least_placed(member: SimulatedMember, wanted: int, meanwhile: Meanwhile = NO
         return _least_apart(ask, apart)
     closed = min(ask.closed(wanted - 1, open_, ask.shut + ask.fewer) + ask.shut, open_.bit_count())
     left = open_.bit_count() - closed - ask.fewer
-    return Bound(wanted if left > 0 else 0, _filled(closed, open_, ask.fewer if left <= 0 else 0))
+    return Bound(wanted if left > 0 else 0, _filled(closed, open_, ask.meanwhile if left <= 0 else NOTHING_ELSE))
 
 
 def returns(member: SimulatedMember, wanted: int) -> bool:
@@ -328,7 +328,8 @@ def _least_apart(ask: _Ask, term: PodAffinityTerm) -> Bound:
             full = max_full_domains(simulated.member(number), own, domains, len(domains) - wanted + 1, apart)
             free = max(free, len(domains) - full)
     stays = "stays" if free < 2 else "stay"
-    why = f"each pod needs a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
+    each = "each pod, old or new, needs" if ask.meanwhile.mixed else "each pod needs"
+    why = f"{each} a {domain_word(key)} of its own, and {number_of_domains(free, key)} {stays} open for certain"
     return Bound(min(free, wanted), why)
 
 
@@ -464,11 +465,11 @@ def least_daemons(member: SimulatedMember, wanted: int) -> Bound:
     return Bound(sure, _filled(closed, open_))
 
 
-def _filled(count: int, nodes: NodeSet, lost: int = 0) -> str:
-    """Return what others may do to the nodes that a workload may use, in words; so many more may be lost."""
+def _filled(count: int, nodes: NodeSet, meanwhile: Meanwhile = NOTHING_ELSE) -> str:
+    """Return what others, and an event, may do to the nodes that a workload may use, in words."""
     total = nodes.bit_count()
     if count >= total:
         return "other pods may fill all nodes that it may use"
     return f"other pods may fill {f'at most {count}' if count else 'none'} of its {many(total, 'node')}" + (
-        f", and {lost} may be lost" if lost else ""
+        f", and {meanwhile.fewer} may be {'drained' if meanwhile.cordoned else 'lost'}" if meanwhile.fewer else ""
     )

@@ -22,6 +22,7 @@ from kubesched_lint.engine.controllers.statefulset import claims_of
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, NONE, UNKNOWN, Cell, Range, not_known, words
 from kubesched_lint.engine.events.answers.event_bounds import MORE_PODS
 from kubesched_lint.engine.events.start.groups import components, group_of
+from kubesched_lint.engine.events.start.quotas import quota_short
 from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.sizes import scaled_to
 from kubesched_lint.engine.model.policy import ResourceQuota
@@ -240,10 +241,7 @@ def _of_objects(it: Member) -> Iterator[WhatIf[Cell]]:
         quota = cell.blamed
         if not keeps_what_was_made(cell) or not isinstance(quota, ResourceQuota):
             return False
-        return not quota.in_force or any(quota is new for new in scenario.manifests.quotas)
-
-    def in_force(by: object) -> str:
-        return f"{by} is in force before the pods are made"
+        return is_new(quota, scenario)
 
     yield unless(
         "what was not read defined what it needs",
@@ -497,11 +495,36 @@ class MissingFacts:
             decision = simulated.decisions.get(number)
             if decision is not None and decision.refusal is not None:
                 return ()  # no pod is created, whatever else is unknown
-            near = () if nowhere[number] else self._lacking[group_of(simulated.member(number))]
+            near = () if nowhere[number] else self._near(number)
             beside = _of_neighbours(simulated.member(number), lacks, near)
-            return tuple(_of_facts(own[number], beside, self._empty, simulated, self._alone(number)))
+            facts = _of_facts(own[number], beside, self._empty, simulated, self._alone(number))
+            return (*facts, _of_quotas_for_others(self._new_quotas(number)))
 
         return of
+
+    def _new_quotas(self, number: int) -> Sequence[ResourceQuota]:
+        """Return the quotas that may not count yet when pods are made, and may refuse rivals of its own."""
+        if not self._refusing:
+            return ()
+        rivals = quota_short(self._simulated).intersection(group_of(self._simulated.member(number)))
+        near = {number, *rivals}
+        return list(dict.fromkeys(q for i in sorted(near) for q in self._simulated.quotas[i] if q in self._refusing))
+
+    @cached_property
+    def _refusing(self) -> frozenset[ResourceQuota]:
+        """The new quotas that may refuse pods."""
+        short = (quota for i in quota_short(self._simulated) for quota in self._simulated.quotas[i])
+        return frozenset(quota for quota in short if is_new(quota, self._scenario))
+
+    def _near(self, number: int) -> Sequence[int]:
+        """Return the workloads of which an unknown fact may matter to this one.
+
+        None of them is a pod that its affinity can never match, whatever holds it up, unless its labels are unknown.
+        """
+        lacking = self._lacking[group_of(self._simulated.member(number))]
+        if self._written[self._simulated.workloads[number].ref] in blocked_affinities(self._scenario):
+            return [i for i in lacking if _untold(self._simulated.member(i))]
+        return lacking
 
     def _alone(self, number: int) -> Callable[[Cell], bool]:
         """Return whether running pods, if any were known, could not be those that its affinity waits for in a cell.
@@ -614,6 +637,24 @@ def _of_facts(
         lambda cell, scenario: bool(empty) and cell.verdict != NONE,
         lambda cell, scenario, again: _on_empty(cell, empty, alone=alone(cell)),
     )
+
+
+def _of_quotas_for_others(quotas: Sequence[ResourceQuota]) -> WhatIf[Cell]:
+    """Return the test for quotas that count too late: pods that they refuse leave room to others."""
+    return WhatIf(
+        "quotas that refuse others counted later",
+        lambda cell, scenario: bool(quotas) and cell.ends_well and cell.verdict != NONE,
+        lambda cell, scenario, again: _assuming(cell, *(in_force(f"quota {quota.name}") for quota in quotas)),
+    )
+
+
+def is_new(quota: ResourceQuota, scenario: Scenario) -> bool:
+    """Whether a quota may not count yet when the pods of the set are made."""
+    return not quota.in_force or any(quota is new for new in scenario.manifests.quotas)
+
+
+def in_force(by: str) -> str:
+    return f"{by} is in force before the pods are made"
 
 
 def _about(event: str, lacks: Sequence[Lack], simulated: SimulatedSet) -> Sequence[Lack]:

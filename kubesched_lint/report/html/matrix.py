@@ -22,6 +22,7 @@ from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.report.simulation.cell_details import behind
 from kubesched_lint.report.simulation.matrix_text import alike_rows, environments_of, title_of
 from kubesched_lint.report.wording.verdict_words import (
+    AVOIDED,
     BAD_HERE,
     FAILS,
     FAILS_HERE,
@@ -92,7 +93,7 @@ def table(simulation: SimulationReport, errors: Collection[ObjectRef]) -> Iterat
 
 def _meaning(its_shade: str, words: str) -> str:
     if its_shade == BY_SCORES:
-        return f"{words}: only in orders that the default scores avoid, as far as simulated"
+        return f"{words}: {AVOIDED}, as far as simulated"
     return f"{words}: {MEANINGS[words]}"
 
 

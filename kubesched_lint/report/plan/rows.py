@@ -16,7 +16,7 @@ from kubesched_lint.commands.plan.plan_result import CellChange, Plan, WorkloadP
 from kubesched_lint.commands.plan.pools import PoolChange
 from kubesched_lint.engine.base.places import Location, ObjectRef
 from kubesched_lint.engine.base.text import SHOWN, brief, first_few, joined, many, plural
-from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN, Cell
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, NONE, UNKNOWN, Cell
 from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE
 from kubesched_lint.engine.model.workloads.workload import ROLLED_OUT
 from kubesched_lint.findings import Severity
@@ -25,8 +25,9 @@ from kubesched_lint.project.finding_changes import FindingChange
 from kubesched_lint.report.plan.result import names_of
 from kubesched_lint.report.plan.words import actions as action_words
 from kubesched_lint.report.plan.words import by_importance, consequences, finding_words
-from kubesched_lint.report.simulation.cell_reasons import AVOIDED, UNLESS, cause_of, reasons, said, wants_nodes
+from kubesched_lint.report.simulation.cell_reasons import IF_AVOIDED, UNLESS, cause_of, reasons, said, wants_nodes
 from kubesched_lint.report.wording.verdict_words import (
+    AVOIDED,
     FAILS,
     FAILS_HERE,
     LIKELY_OK,
@@ -197,7 +198,7 @@ def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> En
     where = [name for names in each.values() for name in names]
     told = [(names, effect) for entry, names in each.items() for effect in entry.effects]
     anyway = {effect for _, effect in told}
-    cut = ((names, effect, replace(effect, cause=effect.cause.removesuffix(AVOIDED))) for names, effect in told)
+    cut = ((names, effect, _anyway(effect)) for names, effect in told)
     effects = once_each(((names, bare if bare in anyway else effect) for names, effect, bare in cut), where)
     return replace(
         first,
@@ -206,6 +207,11 @@ def _of_several(each: Mapping[Entry, Sequence[str]], every: Sequence[str]) -> En
         gone=tuple(dict.fromkeys(text for entry in each for text in entry.gone)),
         direction=WORSE if any(entry.direction == WORSE for entry in each) else first.direction,
     )
+
+
+def _anyway(effect: Effect) -> Effect:
+    """Return the effect as if the default scores did not avoid it."""
+    return replace(effect, ends=effect.ends.removesuffix(IF_AVOIDED), cause=effect.cause.removesuffix(IF_AVOIDED))
 
 
 # --- one workload ----------------------------------------------------------------------------------------------------
@@ -293,7 +299,7 @@ def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
     causes: set[str] = set()
     for _, changes in ranked[:most]:
         cause = _told_cause(changes[0])
-        bare = cause.removesuffix(UNLESS)
+        bare = cause.removesuffix(_condition(cause))
         yield _effect(changes, "" if bare in causes else cause, home)
         causes.add(bare)
     if not ranked and workload.cells and all(map(_is_new, workload.cells)):
@@ -305,7 +311,9 @@ def _effects(workload: WorkloadPlan) -> Iterator[Effect]:
         first, *others = [key[1:3] for key, _ in (ranked[0], *ranked[most:])]
         too = ", too" if others[0] == first else ""  # for another cause
         is_one = len(set(others)) == 1
-        yield Effect(OTHER, events, f"{' → '.join(others[0])}{too}" if is_one else "end differently, too")
+        avoided = _if_avoided([change for _, changes in ranked[most:] for change in changes])
+        ends = f"{' → '.join(others[0])}{too}{avoided}" if is_one else "end differently, too"
+        yield Effect(OTHER, events, ends)
 
 
 def _rank(group: tuple[tuple[str, str, str, str], Sequence[CellChange]]) -> tuple[bool, int]:
@@ -320,7 +328,9 @@ def _in_words_of_lint(effect: Effect, findings: Iterable[FindingChange], where: 
         cause = change.finding.because
         is_there = not where or not change.environments or not set(where).isdisjoint(change.environments)
         if effect.cause and cause and is_there and event_title(change.finding.evidence.event) == effect.events[0]:
-            return replace(effect, cause=f"{cause}{UNLESS if effect.cause.endswith(UNLESS) else ''}")
+            condition = _condition(effect.cause)
+            is_sure = condition == IF_AVOIDED and change.finding.evidence.kind == "proof"  # whatever scores do
+            return replace(effect, cause=f"{cause}{'' if is_sure else condition}")
     return effect
 
 
@@ -354,13 +364,25 @@ def _effect(changes: Sequence[CellChange], cause: str, home: Location | None) ->
     first = changes[0]
     before, after = (_ending(cell, changes) for cell in (first.before, first.after))
     is_bad = first.direction != BETTER and _word(first.after) in _BAD
+    told = cause if is_bad else ""
+    ends = f"{before} → {after}" if before else after
     return Effect(
         first.direction,
         tuple(event_title(change.event) for change in changes),
-        f"{before} → {after}" if before else after,
-        cause if is_bad else "",
+        ends if told else f"{ends}{_if_avoided(changes)}",
+        told,
         at(first.location) if is_bad and not _is_in(home, first.location) else "",
     )
+
+
+def _condition(cause: str) -> str:
+    """Return what a cause says last, of when it holds; empty if it says nothing of it."""
+    return next((each for each in (UNLESS, IF_AVOIDED) if cause.endswith(each)), "")
+
+
+def _if_avoided(changes: Iterable[CellChange]) -> str:
+    """Return what is said of events that end badly only where the default scores avoid it; empty for others."""
+    return IF_AVOIDED if all(c.after is not None and c.after.verdict == BY_SCORES for c in changes) else ""
 
 
 def _is_in(home: Location | None, place: Location | None) -> bool:
@@ -455,10 +477,13 @@ def _moved(workload: WorkloadPlan) -> Iterator[CellChange]:
 
 
 def _that_may_fail(plans: Sequence[WorkloadPlan], names: Mapping[ObjectRef, str]) -> Iterator[str]:
-    """Yield one line: most often they share what makes them so, a set that has become short of room."""
-    whose = list(dict.fromkeys(names[workload.object] for workload in plans))
-    if whose:
-        yield f"may fail now, though they do not change: {many(len(whose), 'workload')} ({first_few(whose)})"
+    """Yield a line: most often they share what makes them so, a set that has become short of room."""
+    for condition in ("", f", {AVOIDED}"):
+        alike = (workload for workload in plans if bool(_if_avoided(_moved(workload))) is bool(condition))
+        whose = list(dict.fromkeys(names[workload.object] for workload in alike))
+        if whose:
+            told = f"{many(len(whose), 'workload')} ({first_few(whose)})"
+            yield f"may fail now{condition}, though they do not change: {told}"
 
 
 def _fewer_nodes(plan: Plan, names: Mapping[ObjectRef, str]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from kubesched_lint.engine.events.answers.event_bounds import NO_NODE, NO_POD_NE
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.report.wording.premises import without_more_nodes
 from kubesched_lint.report.wording.verdict_words import (
+    AVOIDED,
     FAILS,
     FAILS_HERE,
     MAY_FAIL,
@@ -31,8 +32,8 @@ MOST_REASONS: Mapping[str, int] = {REFUSED: 10, FAILS: 10, FAILS_HERE: 6, MAY_FA
 """So many reasons of a word are listed; ``-v`` lists all."""
 UNLESS = ", unless an autoscaler adds a node"
 """What is said of a cell of which ``wants_nodes`` is true."""
-AVOIDED = " (only in orders that the default scores avoid)"
-"""What is said of a cell that may fail by other scores."""
+IF_AVOIDED = f" ({AVOIDED})"
+"""Stands behind the cause of a cell that may fail by other scores."""
 _NUMBER = re.compile(r"\d+")
 _OF_NODES = re.compile(r"0/\d+")
 _VARIES = re.compile(r"[^\s,;:()]*\d[^\s,;:()]*")
@@ -127,7 +128,7 @@ def cause_of(cell: Cell) -> str:
     if cell.verdict == UNKNOWN and cell.missing:
         return "; ".join(dict.fromkeys(map(_lacking, cell.missing)))
     if cell.verdict == BY_SCORES:
-        return f"{_plain(cell)}{AVOIDED}"
+        return f"{_plain(cell)}{IF_AVOIDED}"
     return _plain(cell)
 
 

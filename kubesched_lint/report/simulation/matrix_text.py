@@ -31,9 +31,10 @@ from kubesched_lint.report.wording.verdict_words import (
 from kubesched_lint.report.wording.words import short_names
 
 _UNPROVEN = (FAILS_HERE, MAY_FAIL)
-_AFTER_LOSS = "fails here or may fail after a loss"
-"""Of a workload that is ok until nodes are lost or drained."""
-_QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN, _AFTER_LOSS})
+_AFTER_LOSS, _AFTER_DRAIN = "fails here or may fail after a loss", "fails here or may fail after a drain"
+"""Of a workload that is ok until nodes are lost, or until one is drained."""
+_LATER = (_AFTER_LOSS, _AFTER_DRAIN)
+_QUIET = frozenset({OK, LIKELY_OK, NOT_CONCERNED, UNKNOWN, *_LATER})
 _GAP = 2
 """Blanks between columns where a line has room for them."""
 _NAME_CELLS = 16
@@ -66,24 +67,31 @@ def _folded(simulation: SimulationReport) -> Mapping[ObjectRef, str]:
     """
     words: dict[ObjectRef, set[str]] = {}
     for row in simulation.rows:
-        told = (_AFTER_LOSS if word(c) in _UNPROVEN and c.event in LOSSES else word(c) for c in row.cells)
-        words.setdefault(_ref(simulation, row), set()).update(told)
+        words.setdefault(_ref(simulation, row), set()).update(map(_told, row.cells))
     quiet = {ref: each for ref, each in words.items() if each <= _QUIET}
-    doubts = (_AFTER_LOSS, UNKNOWN, LIKELY_OK)
+    doubts = (*_LATER, UNKNOWN, LIKELY_OK)
     least = {ref: next((doubt for doubt in doubts if doubt in each), OK) for ref, each in quiet.items()}
     is_bad = any(ref not in quiet for ref in words)
-    return {ref: summary for ref, summary in least.items() if summary not in (_AFTER_LOSS, UNKNOWN) or is_bad}
+    return {ref: summary for ref, summary in least.items() if summary not in (*_LATER, UNKNOWN) or is_bad}
+
+
+def _told(cell: Cell) -> str:
+    if word(cell) in _UNPROVEN and cell.event in LOSSES:
+        return _AFTER_DRAIN if cell.event == "drain" else _AFTER_LOSS
+    return word(cell)
 
 
 def _of_folded(words: Sequence[str]) -> str:
     """Return ``not shown: 5 workloads ok in every event, 2 of them likely (ok~), and 3 ok or unknown (--all)``."""
-    unknown, likely, after_loss = words.count(UNKNOWN), words.count(LIKELY_OK), words.count(_AFTER_LOSS)
-    some = f" ({likely} ok~)" if likely and after_loss else f", {likely} of them likely (ok~)" if likely else ""
-    fine = len(words) - unknown - after_loss
-    when = "" if after_loss else " in every event"
+    unknown, likely = words.count(UNKNOWN), words.count(LIKELY_OK)
+    later = {until: words.count(each) for until, each in zip(("loss", "drain"), _LATER, strict=True) if each in words}
+    some = f" ({likely} ok~)" if likely and later else f", {likely} of them likely (ok~)" if likely else ""
+    fine = len(words) - unknown - sum(later.values())
+    when = "" if later else " in every event"
     parts = [f"{many(fine, 'workload')} ok{when}{some}"] if fine else []
     parts += [f"{unknown if parts else many(unknown, 'workload')} ok or unknown"] if unknown else []
-    parts += [f"{after_loss if parts else many(after_loss, 'workload')} ok until a loss"] if after_loss else []
+    for until, count in later.items():
+        parts.append(f"{count if parts else many(count, 'workload')} ok until a {until}")
     return f"not shown: {joined(parts)} (--all)"
 
 

@@ -66,7 +66,7 @@ _HEADS: Mapping[str, str] = {
     UNKNOWN: "unknown (?)",
 }
 _BAD_HERE = (FAILS_HERE, MAY_FAIL)
-_AFTER_LOSS = "after a loss"
+_AFTER = re.compile(r" after a (loss or drain|loss|drain)")
 _WORKLOADS = re.compile(r"[A-Z][A-Za-z]+ [\w.-]+/[\w.-]+(, [A-Z][A-Za-z]+ [\w.-]+/[\w.-]+)*( and [\d,]+ more)?")
 
 
@@ -237,15 +237,19 @@ def _counts(simulation: SimulationReport) -> str:
         of_each.setdefault(simulation.workloads[row.number].ref, []).extend(row.cells)
     counts = Counter(worst(cells) for cells in of_each.values() if cells)
     told = f"{many(len(of_each), 'workload')}{f' ({first_few(simulation.environments)})' * bool(simulation.holds_in)}"
-    before = Counter(worst(c for c in cells if c.event not in LOSSES) for cells in of_each.values() if cells)
-    parts = [_part(term, counts[term], before[term]) for term in WORST_FIRST if counts[term]]
+    later: dict[str, list[str]] = {}
+    for cells in filter(None, of_each.values()):
+        term = worst(cells)
+        if worst(c for c in cells if c.event not in LOSSES) != term:
+            later.setdefault(term, []).append(_after([c.event for c in cells if word(c) == term]))
+    parts = [_part(term, counts[term], later.get(term, ())) for term in WORST_FIRST if counts[term]]
     if len(parts) == 1:
         are = "" if counts.keys() <= _FAILING.keys() else f"{plural(len(of_each), 'is', 'are')} "
         text = f"{told} {are}{parts[0].partition(' ')[2]}"
     else:
         text = f"{told}: {', '.join(parts)}"
     left_out = _leaves_losses_out(simulation)
-    return text.replace(f" {_AFTER_LOSS}", f" {_AFTER_LOSS}, -v says why", 1) if left_out else text
+    return _AFTER.sub(r"\g<0>, -v says why", text, count=1) if left_out else text
 
 
 def _leaves_losses_out(simulation: SimulationReport) -> bool:
@@ -255,10 +259,16 @@ def _leaves_losses_out(simulation: SimulationReport) -> bool:
     return any(simulation.workloads[number].ref not in of_told for reason in every for number in reason.cells)
 
 
-def _part(word_: str, count: int, before: int) -> str:
-    """Return ``5 fail here (2 after a loss)``."""
-    only = f" ({count - before} {_AFTER_LOSS})" if word_ in _BAD_HERE and before < count else ""
+def _part(word_: str, count: int, later: Sequence[str]) -> str:
+    """Return ``5 fail here (2 after a loss)``; ``later``: after what each of those does so that is better before."""
+    when = later[0] if len(set(later)) == 1 else "loss or drain"
+    only = f" ({len(later)} after a {when})" if word_ in _BAD_HERE and later else ""
     return f"{count} {_counted_as(word_, count)}{only}"
+
+
+def _after(events: Sequence[str]) -> str:
+    """Return ``drain`` for a workload of which only the drain ends so, else ``loss``."""
+    return "drain" if set(events) == {"drain"} else "loss"
 
 
 def _counted_as(word_: str, count: int) -> str:

@@ -39,6 +39,8 @@ MEANINGS: Mapping[str, str] = {
     LIKELY_OK: "every simulated order ends well, also those aimed at a bad end; no proof",
     OK: "every order of events ends well",
 }
+AVOIDED = "only in orders that the default scores avoid"
+"""What is said of a cell that may fail, but in no simulated order of the default scheduler."""
 BAD_HERE = "bad-here"
 """The shade of a cell that ends badly with these manifests and nodes, but is not proven or is no error of ``lint``."""
 NOT_CONCERNED_MARK = "·"
@@ -79,7 +81,7 @@ def word(cell: Cell) -> str:
 
 def verdict_words(cell: Cell) -> str:
     """Return the word, and in which orders a cell may fail if the default scores avoid these."""
-    return f"{word(cell)}, only in orders that the default scores avoid" if cell.verdict == BY_SCORES else word(cell)
+    return f"{word(cell)}, {AVOIDED}" if cell.verdict == BY_SCORES else word(cell)
 
 
 def shade(cell: Cell, *, is_error: bool = True) -> str:

@@ -29,7 +29,7 @@ from kubesched_lint.engine.scheduler.plugins.node_volume_limits import lacking, 
 from kubesched_lint.engine.scheduler.plugins.volume_binding import NO_PROVISIONER, ephemeral_claim, pod_claims
 
 _KEYS = {ZONE: "zone ", HOSTNAME: "node "}
-MAY_TIE = Bound(0, "its volumes may hold it on nodes that fill up or are lost")
+MAY_TIE = Bound(0, "its volumes may hold it on nodes that are full, drained or lost")
 REFUSED = Bound(0, "each node lacks the driver of its volumes, or may reach the driver's limit")
 
 

@@ -7,7 +7,7 @@ import re
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base import work
-from kubesched_lint.engine.base.text import many
+from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range, words
 from kubesched_lint.engine.events.answers.event_bounds import ON_ALL, Bound, EventBounds
 
@@ -99,7 +99,7 @@ def stuck_there(cell: Cell, most: Bound) -> Cell:
     return replace(bounded(stuck, most, by_itself=cell.is_counted), text=text)
 
 
-_ENDED = {FINE: "end well, also those aimed at a bad end", DEPENDS: "end well and badly", BAD: "end badly"}
+_ENDED = {FINE: "well, also those aimed at a bad end", DEPENDS: "well and badly", BAD: "badly"}
 
 
 def followed(cell: Cell, traces: int) -> Cell:
@@ -107,8 +107,8 @@ def followed(cell: Cell, traces: int) -> Cell:
     if not traces:
         text = words(cell.event, cell.wanted, cell.bound, stuck=False, always_stuck=False)
         return replace(cell, verdict=UNKNOWN, text=f"{text} ?")
-    plural = "s" * (traces != 1)
-    why = f"{traces} random trace{plural} of the default scheduler {_ENDED[cell.verdict]}; {cell.why}"
+    end = plural(traces, "ends", "end")
+    why = f"{many(traces, 'random trace')} of the default scheduler {end} {_ENDED[cell.verdict]}; {cell.why}"
     if cell.verdict == FINE:
         return replace(cell, verdict=LIKELY, text=f"{cell.wanted}/{cell.wanted} ok~", why=why)
     return replace(cell, why=why, missing=() if cell.verdict == DEPENDS else cell.missing)

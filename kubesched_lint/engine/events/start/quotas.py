@@ -216,9 +216,13 @@ def most_made(member: SimulatedMember, event: str = "") -> int:
 
 
 def _drawn(member: SimulatedMember, resource: str) -> int:
-    """Return the most that all pods of a workload use during an event of another one, which does not scale it."""
+    """Return the most that all pods of a workload use during an event of another one, which does not scale it.
+
+    Pods that a quota surely refuses use nothing; but a StatefulSet has made their claims by then.
+    """
     made = max(most_made(member, "deploy"), len(member.running))
-    return _most_asked(member, resource) * made
+    granted = None if member.running or is_of_claims(resource) else cap(member)
+    return _most_asked(member, resource) * (made if granted is None else min(made, granted.pods))
 
 
 def _demand(simulated: SimulatedSet, shared: Shared) -> int:

@@ -2,7 +2,8 @@
 
 Mirrors ``determineEffectiveRequests`` and ``determineEffectiveLimits`` of ``component-helpers/resource/helpers.go``
 (v1.36), which kube-scheduler asks for pods on nodes (``PodInfo.CalculateResource``) and the API server for quotas
-(``PodUsageFunc``). An API server stores none of these fields while their gate is off (``dropDisabledPodStatusFields``).
+(``PodUsageFunc``); v1.37 compares sums over the containers instead (``quirks.RESIZES_COUNT_BY_SUMS``). An API server
+stores none of these fields while their gate is off (``dropDisabledPodStatusFields``).
 """
 
 from __future__ import annotations

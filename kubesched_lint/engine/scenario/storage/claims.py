@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.model.storage import Claim, PersistentVolume, StorageClass
     from kubesched_lint.engine.model.workloads.workload import Workload
 
+NO_OTHER_USER = "no other pod that the scheduler places uses the claim"
+"""On what ``never_chosen`` rests."""
+
 
 def storage_class_of(scenario: Scenario, claim: Claim) -> StorageClass | None:
     """Return the class of a claim, the default class if it names none; None if it is unknown."""
@@ -73,6 +76,21 @@ def unbound_claims(it: Member) -> Iterator[tuple[Claim, Path]]:
         claim = claim_named(it.scenario, it.workload.namespace, volume.claim)
         if claim is not None and bound_volume(it.scenario, it.workload.namespace, volume.claim) is None:
             yield claim, (*volume.path, "claimName")
+
+
+def never_chosen(it: Member) -> Iterator[tuple[Claim, StorageClass, Path]]:
+    """Yield the claims that wait for a node of the scheduler's choice, if the pods bypass it with nodeName; the places.
+
+    Unless another pod that the scheduler places uses such a claim, it stays Pending, and the kubelet starts no pod.
+    """
+    if not it.workload.pod.node_name or it.workload.kind == "DaemonSet":
+        return
+    for claim, at in unbound_claims(it):
+        storage_class = storage_class_of(it.scenario, claim)
+        if storage_class is None or storage_class.binding_mode != "WaitForFirstConsumer" or claim.volume_name:
+            continue
+        if "volume.kubernetes.io/selected-node" not in claim.annotations:
+            yield claim, storage_class, at
 
 
 def waits_for_claim(it: Member) -> bool:

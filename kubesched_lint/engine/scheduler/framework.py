@@ -6,8 +6,8 @@ FitError.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -67,6 +67,17 @@ _WITH_PREFILTER: tuple[PreFilterPlugin, ...] = (
     volume_zone,
     dynamic_resources,
 )
+_ASK_FOR: Mapping[str, Callable[[Pod], object]] = {
+    NodeName.NAME: lambda pod: pod.node_name,
+    NodePorts.NAME: lambda pod: pod.host_ports,
+    volume_restrictions.NAME: lambda pod: pod.volumes,
+    node_volume_limits.NAME: lambda pod: pod.volumes,
+    volume_binding.NAME: lambda pod: pod.volumes,
+    volume_zone.NAME: lambda pod: pod.volumes,
+    pod_topology_spread.NAME: lambda pod: pod.spread,
+    NodeDeclaredFeatures.NAME: lambda pod: pod.required_features,
+}
+"""Plugin → what a pod must have so that it may reject the pod. The others may reject any."""
 _DEVICES = dynamic_resources.NAME
 _LAST = NodeDeclaredFeatures.NAME
 
@@ -210,10 +221,7 @@ def _prefilter(
     """
     pinned_by: list[str] = []
     waiting: PreFilterRefusal | None = None
-    names = profile_of(pod).prefilters
-    if dynamic_resources.runs(pod, state):
-        names = (*names, _DEVICES)
-    for plugin in _prefilters(names):
+    for plugin in _prefilters(pod, dynamic_resources.runs(pod, state)):
         answer = plugin.prefilter(pod, state)
         if answer is None:
             continue
@@ -227,25 +235,31 @@ def _prefilter(
     return looked_at, tuple(sorted(pinned_by)), waiting
 
 
-@cache
-def _filters(names: tuple[str, ...], failing: tuple[str, ...]) -> tuple[Plugin, ...]:
-    known = {plugin.NAME: plugin for plugin in _MODELLED}
-    return tuple(Failing(name) if name in failing else known[name] for name in names)
-
-
-def _filters_of(pod: Pod, state: ClusterState) -> tuple[Plugin, ...]:
+@lru_cache(maxsize=4_096)
+def _filters(pod: Pod, needs_devices: bool) -> tuple[Plugin, ...]:
+    """Return the filters of the pod's profile that may reject it."""
     profile = profile_of(pod)
     names = profile.filters
-    if dynamic_resources.runs(pod, state):
+    if needs_devices:
         at = -1 if names[-1:] == (_LAST,) else len(names)  # feature gates add the others before it
         names = (*names[:at], _DEVICES, *names[at:])
-    return _filters(names, profile.failing)
+    known = {plugin.NAME: plugin for plugin in _MODELLED}
+    return tuple(
+        Failing(name) if name in profile.failing else known[name]
+        for name in names
+        if name in profile.failing or _is_asked_for(name, pod)
+    )
 
 
-@cache
-def _prefilters(names: tuple[str, ...]) -> tuple[PreFilterPlugin, ...]:
+@lru_cache(maxsize=4_096)
+def _prefilters(pod: Pod, needs_devices: bool) -> tuple[PreFilterPlugin, ...]:
+    names = (*profile_of(pod).prefilters, *([_DEVICES] if needs_devices else ()))
     known = {plugin.NAME: plugin for plugin in _WITH_PREFILTER}
-    return tuple(known[name] for name in names if name in known)
+    return tuple(known[name] for name in names if name in known and _is_asked_for(name, pod))
+
+
+def _is_asked_for(plugin: str, pod: Pod) -> bool:
+    return plugin not in _ASK_FOR or bool(_ASK_FOR[plugin](pod))
 
 
 def _cost(pod: Pod, state: ClusterState) -> int:
@@ -268,7 +282,7 @@ def _filter(
     """
     work.spend(_cost(pod, state))
     rejections: list[Rejection] = []
-    for plugin in _filters_of(pod, state) if filters is None else filters:
+    for plugin in _filters(pod, dynamic_resources.runs(pod, state)) if filters is None else filters:
         if not among:
             break
         gone = EMPTY

@@ -128,6 +128,7 @@ class PodTypes:
         self.ordinal_pods: dict[int, dict[int, tuple[int, OrdinalPod, OrdinalPod]]] = {}
         """Workload → slot → (ordinal, the pod if it is bound, the pod if it waits)."""
         self._numbers: dict[tuple[int, int, int, bool, bool, bool], int] = {}
+        self._twins: dict[tuple[int, int], tuple[int, ...]] = {}
         self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
@@ -169,6 +170,7 @@ class PodTypes:
         slot_number = self._numbers.get(key)
         if slot_number is None:
             slot_number = self._numbers[key] = len(self.slots)
+            self._twins.pop((workload, revision), None)
             self.slots.append(Slot(workload, revision, ordinal))
             self.slots_of.setdefault(workload, []).append(slot_number)
             bound = OrdinalPod(revision, not unready, terminating)
@@ -185,9 +187,12 @@ class PodTypes:
 
     def twins(self, workload: int, revision: int) -> tuple[int, ...]:
         """Return the slots of pods without ordinals: of those that become ready, then of those that do not."""
-        both = self.slot(workload, revision), self.slot(workload, revision, unready=True)
-        kept = self._numbers.get((workload, revision, -1, True, True, False))
-        return both if kept is None else (*both, kept)
+        twins = self._twins.get((workload, revision))
+        if twins is None:
+            both = self.slot(workload, revision), self.slot(workload, revision, unready=True)
+            kept = self._numbers.get((workload, revision, -1, True, True, False))
+            twins = self._twins[workload, revision] = both if kept is None else (*both, kept)
+        return twins
 
     def pool(self, workload: int, revision: int, ordinals: tuple[int, ...]) -> int:
         """Return the slot of pods that were created together, where it is unknown which pod has which ordinal."""

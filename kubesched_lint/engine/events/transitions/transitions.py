@@ -346,8 +346,9 @@ class Transitions:
     def replica_sets(self, workload: int, counts: PodCounts) -> list[deployment.ReplicaSetSize]:
         sizes = []
         for revision in range(len(self.pod_types.revisions[workload])):
-            slots = self.pod_types.twins(workload, revision)
-            size = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots)
+            slots, size = self.pod_types.twins(workload, revision), 0
+            for slot in slots:
+                size += counts.bound.get(slot, 0) + counts.waiting.get(slot, 0)
             if size:
                 sizes.append(deployment.ReplicaSetSize(revision, size, counts.bound.get(slots[0], 0)))
         return sizes

@@ -626,7 +626,7 @@ class _Made:
         part_set = simulated.part(
             kept,
             nodes=index.nodes,
-            objects=replace(simulated.objects, pods=standing, quotas=()),
+            objects=simulated.objects.with_pods(standing, quotas=()),
             workloads=(*self._workloads, *guests),
             running={place: pods for place, pods in self._running.items() if pods},
             returning=self._returning,

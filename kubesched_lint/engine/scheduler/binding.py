@@ -102,7 +102,7 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
 
 
 def _bind_claims(pod: Pod, position: int, state: ClusterState) -> None:
-    delayed = pod_claims(pod, state.storage).delayed
+    delayed = state.storage.once(pod_claims, pod).delayed
     named = tuple(c for c in delayed if (c.namespace, c.name) in state.storage.claims)
     for _, choice in choices(named, state, only(position)) if named else ():
         if isinstance(choice, Choice):

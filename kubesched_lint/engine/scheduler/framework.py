@@ -219,9 +219,12 @@ def _prefilter(
 
     Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the other plugins.
     """
+    plugins = _prefilters(pod, dynamic_resources.runs(pod, state))
+    if not plugins:
+        return looked_at, (), None
     pinned_by: list[str] = []
     waiting: PreFilterRefusal | None = None
-    for plugin in _prefilters(pod, dynamic_resources.runs(pod, state)):
+    for plugin in plugins:
         answer = plugin.prefilter(pod, state)
         if answer is None:
             continue

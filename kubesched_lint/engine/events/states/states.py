@@ -108,6 +108,8 @@ class PodTypes:
         self.owners: list[list[Selector | None]] = []
         """The selector that default spread constraints use."""
         self.slots: list[Slot] = []
+        self.pods_of_slots: dict[int, Pod] = {}
+        """Slot → the pod that is made for it, if somebody asked."""
         self.volumes: list[PersistentVolume] = []
         """Volumes that claims were bound to, without duplicates."""
         self._volumes: dict[str, list[int]] = {}

@@ -186,7 +186,11 @@ class PlacementModel:
         pod = self.pod_types.pods[workload][revision]
         if position >= 0:
             return pinned(pod, self.index.names[position])
-        return pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
+        made = self.pod_types.pods_of_slots.get(slot)
+        if made is None:
+            made = pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
+            self.pod_types.pods_of_slots[slot] = made
+        return made
 
     def _same_decision(self, slot: int) -> int:
         """Return one slot number for all slots whose pods the scheduler cannot distinguish."""

@@ -49,15 +49,13 @@ class Ledger:
         self._book(PODS, counts, 1)
 
     def _book(self, resource: str, counts: Mapping[int, int], each: int) -> None:
-        taken = self.requested(resource)
+        taken, free, short = self.requested(resource), self._free.get(resource), self._short.get(resource)
         for position, count in counts.items():
-            taken[position] += count * each
-        free = self._free.get(resource)
-        if free is None:
-            return
-        short = self._short.get(resource)
-        for position, count in counts.items():
-            left = free[position] = free[position] - count * each
+            amount = count * each
+            taken[position] += amount
+            if free is None:
+                continue
+            left = free[position] = free[position] - amount
             if short:
                 bit = 1 << position
                 for want, nodes in short.items():

@@ -265,11 +265,18 @@ def _is_asked_for(plugin: str, pod: Pod) -> bool:
     return plugin not in _ASK_FOR or bool(_ASK_FOR[plugin](pod))
 
 
-def _cost(pod: Pod, state: ClusterState) -> int:
-    """Return the steps of an attempt: who tries a pod pays for all that its plugins look up, and for placing it."""
+@lru_cache(maxsize=4_096)
+def _cost_of_fields(pod: Pod) -> tuple[int, int]:
+    """Return the steps for what a pod asks for, and those for each 64 nodes."""
     terms = len(pod.required_affinity) + len(pod.required_anti_affinity)
     cost = work.PLACE + work.CALL * (terms + len(pod.volumes)) + work.LOOK * len(pod.host_ports)
-    cost += len(state.index) * (1 + 4 * len(pod.spread)) // 64 + 8 * len(pod.spread)
+    return cost + 8 * len(pod.spread), 1 + 4 * len(pod.spread)
+
+
+def _cost(pod: Pod, state: ClusterState) -> int:
+    """Return the steps of an attempt: who tries a pod pays for all that its plugins look up, and for placing it."""
+    cost, each = _cost_of_fields(pod)
+    cost += len(state.index) * each // 64
     if pod.resource_claims and state.devices is not None:
         known = len(state.devices.claims) // 8 + work.LOOK * len(state.devices.slices)
         cost += 3 * (work.SETUP + known)  # to filter, to place, and once more after each change of devices

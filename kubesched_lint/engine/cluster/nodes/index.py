@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, of, on
 from kubesched_lint.engine.cluster.selecting.labelled import LabelIndex
 from kubesched_lint.engine.model.labels import Labels
 from kubesched_lint.engine.model.nodes.node import Node, Taint
-from kubesched_lint.engine.model.pod import NodeSelectorTerm, PodAffinityTerm, Toleration
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, Toleration
 
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
@@ -82,6 +82,8 @@ class NodeIndex(LabelIndex):
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self.repelled: dict[tuple[tuple[Toleration, ...], frozenset[str]], NodeSet] = {}
         """What ``engine.scheduler.tolerance`` keeps: tolerations and effects → the nodes that repel such pods."""
+        self.repelling: dict[Pod, NodeSet] = {}
+        """What the TaintToleration plugin keeps: a pod → the nodes that repel it."""
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
         """Return the index after some nodes changed, by position, in nothing but taints and cordons."""

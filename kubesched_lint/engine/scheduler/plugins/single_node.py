@@ -57,8 +57,13 @@ class TaintToleration:
 
     @staticmethod
     def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-        repelling = among & repelled(state.index, pod.tolerations)
-        yield Rejection(TaintToleration.NAME, "node(s) had untolerated taint(s)", repelling, resolvable=False)
+        repelling = state.index.repelling.get(pod)
+        if repelling is None:
+            repelling = state.index.repelling[pod] = repelled(state.index, pod.tolerations)
+        if repelling & among:
+            yield Rejection(
+                TaintToleration.NAME, "node(s) had untolerated taint(s)", repelling & among, resolvable=False
+            )
 
 
 class NodeAffinity:

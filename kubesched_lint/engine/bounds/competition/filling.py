@@ -217,7 +217,7 @@ class _Programme:
     def priced(self) -> tuple[float, tuple[int, Pattern] | None]:
         """Return a bound by the current prices, and the column that gains the most, or None if none gains."""
         of_patterns = [row for row, worth in zip(self._inverse, self._worth, strict=True) if worth]
-        duals = [*map(sum, zip(*of_patterns, strict=True))] or [0.0] * len(self._limits)
+        duals: list[float] = [*map(sum, zip(*of_patterns, strict=True))] or [0.0] * len(self._limits)
         prices = [max(dual, 0.0) for dual in duals[: self._pods]]
         bound = sum(p * limit for p, limit in zip(prices, self._limits, strict=False))
         slack = min(range(len(duals)), key=duals.__getitem__)

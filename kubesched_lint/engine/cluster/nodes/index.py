@@ -7,7 +7,7 @@ from copy import copy
 from functools import cached_property, reduce
 from itertools import compress, repeat
 from math import inf
-from operator import and_, attrgetter, is_
+from operator import and_, attrgetter, is_, or_
 
 from kubesched_lint.engine.base.identity import ByIdentity, Itself
 from kubesched_lint.engine.base.limits import LONGEST_VALUE
@@ -47,6 +47,8 @@ class NodeIndex(LabelIndex):
         """Nodes of a sketch without resources: rules about resources skip them."""
         self._single: dict[str, bool] = {}
         self._terms: dict[NodeSelectorTerm, NodeSet] = {}
+        self._chosen: ByIdentity[Sequence[NodeSelectorTerm], NodeSet] = ByIdentity()
+        """The terms of a pod or volume → the nodes that match any of them."""
         self._stated: dict[str, list[float]] = {}
         self._allocatable: dict[str, list[float]] = {}
         self._ranked: dict[str, list[int]] = {}
@@ -317,7 +319,7 @@ class NodeIndex(LabelIndex):
         matching = self.with_labels(node_selector)
         if terms is None:
             return matching
-        chosen = EMPTY
-        for term in terms:
-            chosen |= self.matching_term(term)
+        chosen = self._chosen.get(terms)
+        if chosen is None:
+            chosen = self._chosen[terms] = reduce(or_, map(self.matching_term, terms), EMPTY)
         return matching & chosen

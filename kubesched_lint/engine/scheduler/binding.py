@@ -92,7 +92,7 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
     """
     if not has(state.kubernetes_version, POD_TOPOLOGY_LABELS):
         return pod
-    added = tuple((key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels)
+    added = tuple([(key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels])
     if not added:
         return pod
     known = state.labelled.get((pod, added))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, reduce
 from itertools import compress, repeat
@@ -55,6 +55,8 @@ class NodeIndex(LabelIndex):
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
         self._images: dict[str, tuple[int, NodeSet]] = {}
+        self.changed: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
+        """What timelines keep: (nodes, a change of them) → the nodes after it."""
         self.hard_keyed: dict[Itself[tuple[object, ...]], NodeSet] = {}
         """What ``engine.scheduler.topology`` keeps: the constraints of a pod → the nodes with the keys of all hard
         ones."""

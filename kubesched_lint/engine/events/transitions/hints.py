@@ -11,7 +11,8 @@ raise. A deleted pod opens its own node, and other nodes to pods that it repels 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from kubesched_lint.engine.base.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 from kubesched_lint.engine.cluster.nodeset import NodeSet
@@ -238,8 +239,8 @@ def may_help(come: Pod, pod: Pod) -> bool:
     return any(label is None or label in labels for label in _helpful(pod))
 
 
-def _helpful(pod: Pod) -> Iterator[tuple[str, str] | None]:
-    """Yield labels: a pod that helps this one by coming has one of them; None if it may have none."""
-    for selector in (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard)):
-        if selector is not None:
-            yield from selector.labels_of_selected() or (None,)
+@lru_cache(maxsize=4_096)
+def _helpful(pod: Pod) -> Sequence[tuple[str, str] | None]:
+    """Return labels: a pod that helps this one by coming has one of them; None if it may have none."""
+    selectors = (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard))
+    return [label for s in selectors if s is not None for label in s.labels_of_selected() or (None,)]

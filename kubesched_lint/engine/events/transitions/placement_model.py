@@ -103,6 +103,9 @@ class PlacementModel:
         """Slot → one slot for all whose pods the scheduler cannot distinguish."""
         self._scoring: dict[Pod, Scoring] = {}
         self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
+        self._bound: dict[tuple[Held, ...], int] = {}
+        """Bound pods of a state → a number for them: to compare these is slow."""
+        self._bound_last: tuple[tuple[Held, ...], int] = (), -1
         self._hopeless = UnschedulableCache(self.cluster)
         """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
@@ -205,6 +208,8 @@ class PlacementModel:
         """Forget the decisions in all states: they take memory, and other courses meet other states."""
         self._candidate_nodes.clear()
         self._evictions.clear()
+        self._bound.clear()
+        self._bound_last = (), -1
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
@@ -231,7 +236,9 @@ class PlacementModel:
 
     def _key(self, state: State, kind: int, position: int) -> tuple[Hashable, ...]:
         """Return everything that decides where a waiting pod of a kind may go."""
-        return kind, position, state.bound, state.volumes, self.devices.beside_counts(state)
+        if state.bound is not self._bound_last[0]:
+            self._bound_last = state.bound, self._bound.setdefault(state.bound, len(self._bound))
+        return kind, position, self._bound_last[1], state.volumes, self.devices.beside_counts(state)
 
     def _waits_on(self, state: State, kind: int, position: int) -> bool:
         """Whether no node took a waiting pod before, and nothing has happened since that may help it."""

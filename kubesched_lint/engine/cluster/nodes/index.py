@@ -87,7 +87,7 @@ class NodeIndex(LabelIndex):
         self.repelled: dict[tuple[tuple[Toleration, ...], frozenset[str]], NodeSet] = {}
         """What ``engine.scheduler.tolerance`` keeps: tolerations and effects → the nodes that repel such pods."""
         self.repelling: dict[Pod, NodeSet] = {}
-        """What the TaintToleration plugin keeps: a pod → the nodes that repel it."""
+        """The same: a pod → the nodes that repel it."""
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
         """Return the index after some nodes changed, by position, in nothing but taints and cordons."""

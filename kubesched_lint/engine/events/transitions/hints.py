@@ -203,22 +203,25 @@ class UnschedulableCache:
                 woken.append(kind)
                 left = self._sociable[kind].items()
                 self._sociable[kind] = {p: helped for p, helped in left if p != ANYWHERE and not near >> p & 1}
-                if not self._sociable[kind]:
-                    for label in _helpful(self._pods[kind]):
-                        self._helped[label].discard(kind)
+                self._forget_helpers(kind)
         return woken
 
     def goes(self, position: int) -> None:
         """Record that a pod leaves a node."""
-        self._helped.clear()
-        for kind, waiting in [*self._sociable.items()]:
-            self._sociable[kind] = {p: False for p, helped in waiting.items() if not helped}
-            for label in _helpful(self._pods[kind]) if self._sociable[kind] else ():
-                self._helped.setdefault(label, set()).add(kind)
+        for kind, waiting in self._sociable.items():
+            if any(waiting.values()):
+                self._sociable[kind] = {p: False for p, helped in waiting.items() if not helped}
+                self._forget_helpers(kind)
         for place in (position, ANYWHERE):
             alone = self._alone.get(place, {})
             for key in [key for key, nodes in alone.items() if nodes >> position & 1]:
                 del alone[key]
+
+    def _forget_helpers(self, kind: int) -> None:
+        """Forget who may help pods of a kind if none of them waits."""
+        if not self._sociable[kind]:
+            for label in _helpful(self._pods[kind]):
+                self._helped[label].discard(kind)
 
     def _near(self, pod: Pod, come: Pod, position: int) -> NodeSet:
         """Return the nodes that may be open to a pod after another pod was bound to a node."""

@@ -10,15 +10,21 @@ from kubesched_lint.engine.base.partly_compared import same_values
 from kubesched_lint.engine.bounds.competition import full_nodes
 from kubesched_lint.engine.bounds.competition.contenders import _selected as selected
 from kubesched_lint.engine.bounds.counted import count
+from kubesched_lint.engine.cluster.pods.known_pods import KnownPods
 from kubesched_lint.engine.events.answers.cells import NONE, UNKNOWN
 from kubesched_lint.engine.events.search.events import Timeline
+from kubesched_lint.engine.events.search.hypotheses import NodeChange
+from kubesched_lint.engine.events.search.node_events import drain, lose
 from kubesched_lint.engine.events.start.shapes import shape
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
+from kubesched_lint.engine.events.transitions import budget_counts
 from kubesched_lint.engine.model.decode.workloads import decode_workload
 from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.nodes.node import HOSTNAME, ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod
+from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.runs import courses
 from kubesched_lint.engine.runs.aims import Aim
 from kubesched_lint.engine.runs.courses import Courses, Effort
@@ -215,3 +221,40 @@ def test_pods_of_a_set_are_stored_once_whoever_is_beside_them() -> None:
     assert part.selection is whole.selection
     assert selected(whole) is whole.selection, "each workload has one contender"
     assert len(whole.admission._stored) == 3, "no later revision is stored that nobody asks for"
+
+
+def test_timelines_on_a_few_nodes_share_the_nodes_after_a_loss() -> None:
+    setting = simulated_set_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b")))
+    timelines = [timeline_of(setting, [i], expected=True, most_states=0, runs=1, seed=1) for i in (0, 1)]
+    for timeline in timelines:
+        lose(timeline, ["n0"])
+    assert timelines[0].index is timelines[1].index is not setting.index
+    assert timelines[0].model() is not timelines[1].model(), "they have other pods"
+
+
+def test_what_is_known_of_pods_outlasts_a_loss() -> None:
+    plain = simulated_set_of(workload("Deployment", "a", 2, asking("1")))
+    objects = Inventory(pods=tuple(BoundPod(f"other-{i}", f"n{i}", plain.pods[0]) for i in range(2)))
+    left = NodeChange(lost=frozenset(["n0"])).objects(objects)
+    assert [bound.node for bound in left.pods] == ["n1"]
+    assert KnownPods.of(left) is KnownPods.of(objects)
+
+
+def test_budgets_select_pods_once_for_all_phases(monkeypatch) -> None:
+    asked, original = [], budget_counts.covers
+
+    def counting(budget, namespace, labels):
+        asked.append(labels["app"])
+        return original(budget, namespace, labels)
+
+    monkeypatch.setattr(budget_counts, "covers", counting)
+    plain = simulated_set_of(*(workload("Deployment", name, 2, asking("1")) for name in ("a", "b")))
+    budgets = tuple(DisruptionBudget("default", name, Selector(), min_available=1) for name in ("x", "y"))
+    setting = replace(plain, objects=Inventory(budgets=budgets))
+    timeline = timeline_of(setting, [0, 1], expected=True, most_states=0, runs=1, seed=1)
+    once = None
+    for node in setting.index.names:
+        drain(timeline.fork(), node)
+        once = once or len(asked)
+    assert once
+    assert len(asked) == once

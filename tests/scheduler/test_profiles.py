@@ -18,7 +18,8 @@ from kubesched_lint.engine.cluster.profiles.plugins import Plugin, PluginSet, at
 from kubesched_lint.engine.cluster.profiles.read import profiles_of
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.nodes.node import Node, Taint
-from kubesched_lint.engine.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, profile_of
+from kubesched_lint.engine.model.pod import FILTERS, WEIGHTS, BoundPod, Pod, SchedulerProfile, Volume, profile_of
+from kubesched_lint.engine.scheduler import framework
 from kubesched_lint.engine.scheduler.detail import Details
 from kubesched_lint.engine.scheduler.framework import diagnose, message, static_reach
 from kubesched_lint.engine.scheduler.placement import is_sampled
@@ -302,3 +303,15 @@ def test_the_kubelet_knows_no_profile() -> None:
     profile = {"pluginConfig": [{"name": "NodeResourcesFit", "args": fit}]}
     pod = pod_of(profile, requests={"example.com/gpu": 1}, node_name="a")
     assert not diagnose(pod, state_of(node("a"))).feasible
+
+
+def test_plugins_that_a_pod_gives_nothing_to_do_are_not_asked() -> None:
+    """As upstream, where their PreFilter says Skip; one without its PreFilter fails whatever the pod has."""
+    plain = Pod("default", {})
+    asked = {plugin.NAME for plugin in framework._filters(plain, False)}
+    assert {"NodeResourcesFit", "InterPodAffinity", "TaintToleration", "NodeUnschedulable"} <= asked
+    assert asked.isdisjoint({"NodeName", "NodePorts", "VolumeBinding", "PodTopologySpread"})
+    mounting = replace(plain, volumes=(Volume("data", "persistentVolumeClaim", "data"),))
+    assert {"VolumeBinding", "VolumeZone"} <= {plugin.NAME for plugin in framework._filters(mounting, False)}
+    failing = replace(plain, profile=SchedulerProfile(failing=("NodePorts",)))
+    assert "NodePorts" in {plugin.NAME for plugin in framework._filters(failing, False)}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from msgspec import Struct
 
 from kubesched_lint.engine.base.releases import release
 
 
-class Quirk(Struct, frozen=True):
+class Quirk(Struct, frozen=True, eq=False):
     """``since`` is the first version with the behaviour, ``until`` the first without it (None: none known).
 
     Each is ``(major, minor)`` or ``(major, minor, patch)``.
@@ -220,6 +222,7 @@ def unwritten(version: str) -> dict[str, str]:
     return dict(pair for quirk in QUIRKS if has(version, quirk) for pair in quirk.unwritten)
 
 
+@lru_cache(maxsize=1_024)
 def has(version: str, *quirks: Quirk) -> bool:
     """Return whether a Kubernetes version, ``1.36`` or ``v1.36.2``, has any of the behaviours."""
     asked = release(version)

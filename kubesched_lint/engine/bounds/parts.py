@@ -263,9 +263,10 @@ def _starts(member: SimulatedMember, event: str) -> Iterator[_Moves]:
         if member.number in before.whole and not _counts_anywhere(member):
             yield _Moves(_everybody(simulated), event=event, number=member.number)
             return
-        for lost in losses(simulated, event):
-            some = tuple((i, pods) for i, pods in _on(simulated, lost) if i not in before.whole)
-            yield before._replace(some=some, lost=lost, drained=event == "drain")
+        known = _known_losses(simulated)
+        if event not in known:
+            known[event] = tuple(_after_loss(simulated, event, lost) for lost in losses(simulated, event))
+        yield from known[event]
         return
     grows = event == "rollout" or (event != "deploy" and size_after(member, event) > member.wanted)
     if event != "deploy" and (grows or member.number in restless):
@@ -273,6 +274,17 @@ def _starts(member: SimulatedMember, event: str) -> Iterator[_Moves]:
         yield _Moves(whole, event=event, number=member.number)
     else:
         yield _Moves(restless)
+
+
+@once_per_set
+def _known_losses(simulated: SimulatedSet) -> dict[str, tuple[_Moves, ...]]:
+    return {}
+
+
+def _after_loss(simulated: SimulatedSet, event: str, lost: NodeSet) -> _Moves:
+    before = _after_deploy(simulated)
+    some = tuple((i, pods) for i, pods in _on(simulated, lost) if i not in before.whole)
+    return before._replace(some=some, lost=lost, drained=event == "drain")
 
 
 @once_per_set
@@ -626,7 +638,7 @@ class _Made:
         part_set = simulated.part(
             kept,
             nodes=index.nodes,
-            objects=replace(simulated.objects, pods=standing, quotas=()),
+            objects=simulated.objects.with_pods(standing, quotas=()),
             workloads=(*self._workloads, *guests),
             running={place: pods for place, pods in self._running.items() if pods},
             returning=self._returning,

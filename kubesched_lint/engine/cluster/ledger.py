@@ -44,25 +44,20 @@ class Ledger:
 
     def book(self, counts: Mapping[int, int], amounts: Mapping[str, int]) -> None:
         """Add the amounts of equal pods: position → how many come, or if negative, leave."""
-        for resource, amount in amounts.items():
-            self._book(resource, counts, amount)
-        self._book(PODS, counts, 1)
-
-    def _book(self, resource: str, counts: Mapping[int, int], each: int) -> None:
-        taken = self.requested(resource)
-        for position, count in counts.items():
-            taken[position] += count * each
-        free = self._free.get(resource)
-        if free is None:
-            return
-        short = self._short.get(resource)
-        for position, count in counts.items():
-            left = free[position] = free[position] - count * each
-            if short:
-                bit = 1 << position
-                for want, nodes in short.items():
-                    if (left < want) != bool(nodes & bit):
-                        short[want] = nodes ^ bit
+        for resource, each in (*amounts.items(), (PODS, 1)):
+            taken = self._requested.get(resource) or self.requested(resource)
+            free, short = self._free.get(resource), self._short.get(resource)
+            for position, count in counts.items():
+                amount = count * each
+                taken[position] += amount
+                if free is None:
+                    continue
+                left = free[position] = free[position] - amount
+                if short:
+                    bit = 1 << position
+                    for want, nodes in short.items():
+                        if (left < want) != bool(nodes & bit):
+                            short[want] = nodes ^ bit
 
     def short_of(self, resource: str, want: int) -> NodeSet:
         """Return the nodes with less than ``want`` of the resource left."""

@@ -250,7 +250,8 @@ class ClusterState:
     def _count(self, pod_class: PodClass, position: int, sign: int) -> None:
         """Count a pod of a class that comes to (sign 1) or leaves (sign -1) a node."""
         self._book(pod_class, {position: sign})
-        self._hold(pod_class.pod, (position,), sign)
+        if pod_class.pod.host_ports or pod_class.pod.volumes:
+            self._hold(pod_class.pod, (position,), sign)
 
     def _book(self, pod_class: PodClass, counts: Mapping[int, int]) -> None:
         """Add the requests of pods of a class: position → how many come, or if negative, leave."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -111,8 +111,14 @@ class Inventory(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def lasting(self) -> dict[str, Any]:
-        """What many cluster states with these objects compute alike, by name."""
+        """What many cluster states with these objects compute alike, by name, whichever pods run."""
         return {}
+
+    def with_pods(self, pods: Iterable[BoundPod], **others: tuple[Any, ...]) -> Inventory:
+        """Return the objects with other running pods, and others of the kinds in ``others``."""
+        changed = replace(self, pods=tuple(pods), **others)
+        changed.__dict__.update(lasting=self.lasting)
+        return changed
 
     @cached_property
     def claims_by_name(self) -> Mapping[tuple[str, str], Claim]:

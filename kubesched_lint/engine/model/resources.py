@@ -6,6 +6,7 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -159,6 +160,7 @@ DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 << 20
 
 
+@lru_cache(maxsize=4_096)
 def nonzero_requests(pod: Pod) -> tuple[int, int]:
     """Return the (millicores, bytes) that scoring counts: a container without requests counts 100m and 200Mi.
 

@@ -92,7 +92,7 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
     """
     if not has(state.kubernetes_version, POD_TOPOLOGY_LABELS):
         return pod
-    added = tuple((key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels)
+    added = tuple([(key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels])
     if not added:
         return pod
     known = state.labelled.get((pod, added))
@@ -102,7 +102,7 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
 
 
 def _bind_claims(pod: Pod, position: int, state: ClusterState) -> None:
-    delayed = pod_claims(pod, state.storage).delayed
+    delayed = state.storage.once(pod_claims, pod).delayed
     named = tuple(c for c in delayed if (c.namespace, c.name) in state.storage.claims)
     for _, choice in choices(named, state, only(position)) if named else ():
         if isinstance(choice, Choice):

@@ -6,8 +6,8 @@ FitError.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -67,6 +67,17 @@ _WITH_PREFILTER: tuple[PreFilterPlugin, ...] = (
     volume_zone,
     dynamic_resources,
 )
+_ASK_FOR: Mapping[str, Callable[[Pod], object]] = {
+    NodeName.NAME: lambda pod: pod.node_name,
+    NodePorts.NAME: lambda pod: pod.host_ports,
+    volume_restrictions.NAME: lambda pod: pod.volumes,
+    node_volume_limits.NAME: lambda pod: pod.volumes,
+    volume_binding.NAME: lambda pod: pod.volumes,
+    volume_zone.NAME: lambda pod: pod.volumes,
+    pod_topology_spread.NAME: lambda pod: pod.spread,
+    NodeDeclaredFeatures.NAME: lambda pod: pod.required_features,
+}
+"""Plugin → what a pod must have so that it may reject the pod. The others may reject any."""
 _DEVICES = dynamic_resources.NAME
 _LAST = NodeDeclaredFeatures.NAME
 
@@ -208,12 +219,12 @@ def _prefilter(
 
     Mirrors RunPreFilterPlugins: an unresolvable refusal ends at once, a resolvable one waits for the other plugins.
     """
+    plugins = _prefilters(pod, dynamic_resources.runs(pod, state))
+    if not plugins:
+        return looked_at, (), None
     pinned_by: list[str] = []
     waiting: PreFilterRefusal | None = None
-    names = profile_of(pod).prefilters
-    if dynamic_resources.runs(pod, state):
-        names = (*names, _DEVICES)
-    for plugin in _prefilters(names):
+    for plugin in plugins:
         answer = plugin.prefilter(pod, state)
         if answer is None:
             continue
@@ -227,32 +238,45 @@ def _prefilter(
     return looked_at, tuple(sorted(pinned_by)), waiting
 
 
-@cache
-def _filters(names: tuple[str, ...], failing: tuple[str, ...]) -> tuple[Plugin, ...]:
-    known = {plugin.NAME: plugin for plugin in _MODELLED}
-    return tuple(Failing(name) if name in failing else known[name] for name in names)
-
-
-def _filters_of(pod: Pod, state: ClusterState) -> tuple[Plugin, ...]:
+@lru_cache(maxsize=4_096)
+def _filters(pod: Pod, needs_devices: bool) -> tuple[Plugin, ...]:
+    """Return the filters of the pod's profile that may reject it."""
     profile = profile_of(pod)
     names = profile.filters
-    if dynamic_resources.runs(pod, state):
+    if needs_devices:
         at = -1 if names[-1:] == (_LAST,) else len(names)  # feature gates add the others before it
         names = (*names[:at], _DEVICES, *names[at:])
-    return _filters(names, profile.failing)
+    known = {plugin.NAME: plugin for plugin in _MODELLED}
+    return tuple(
+        Failing(name) if name in profile.failing else known[name]
+        for name in names
+        if name in profile.failing or _is_asked_for(name, pod)
+    )
 
 
-@cache
-def _prefilters(names: tuple[str, ...]) -> tuple[PreFilterPlugin, ...]:
+@lru_cache(maxsize=4_096)
+def _prefilters(pod: Pod, needs_devices: bool) -> tuple[PreFilterPlugin, ...]:
+    names = (*profile_of(pod).prefilters, *([_DEVICES] if needs_devices else ()))
     known = {plugin.NAME: plugin for plugin in _WITH_PREFILTER}
-    return tuple(known[name] for name in names if name in known)
+    return tuple(known[name] for name in names if name in known and _is_asked_for(name, pod))
+
+
+def _is_asked_for(plugin: str, pod: Pod) -> bool:
+    return plugin not in _ASK_FOR or bool(_ASK_FOR[plugin](pod))
+
+
+@lru_cache(maxsize=4_096)
+def _cost_of_fields(pod: Pod) -> tuple[int, int]:
+    """Return the steps for what a pod asks for, and those for each 64 nodes."""
+    terms = len(pod.required_affinity) + len(pod.required_anti_affinity)
+    cost = work.PLACE + work.CALL * (terms + len(pod.volumes)) + work.LOOK * len(pod.host_ports)
+    return cost + 8 * len(pod.spread), 1 + 4 * len(pod.spread)
 
 
 def _cost(pod: Pod, state: ClusterState) -> int:
     """Return the steps of an attempt: who tries a pod pays for all that its plugins look up, and for placing it."""
-    terms = len(pod.required_affinity) + len(pod.required_anti_affinity)
-    cost = work.PLACE + work.CALL * (terms + len(pod.volumes)) + work.LOOK * len(pod.host_ports)
-    cost += len(state.index) * (1 + 4 * len(pod.spread)) // 64 + 8 * len(pod.spread)
+    cost, each = _cost_of_fields(pod)
+    cost += len(state.index) * each // 64
     if pod.resource_claims and state.devices is not None:
         known = len(state.devices.claims) // 8 + work.LOOK * len(state.devices.slices)
         cost += 3 * (work.SETUP + known)  # to filter, to place, and once more after each change of devices
@@ -268,7 +292,7 @@ def _filter(
     """
     work.spend(_cost(pod, state))
     rejections: list[Rejection] = []
-    for plugin in _filters_of(pod, state) if filters is None else filters:
+    for plugin in _filters(pod, dynamic_resources.runs(pod, state)) if filters is None else filters:
         if not among:
             break
         gone = EMPTY

@@ -13,7 +13,7 @@ from operator import or_
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.model.nodes.node import Taint
-from kubesched_lint.engine.model.pod import Toleration
+from kubesched_lint.engine.model.pod import Pod, Toleration
 
 FILTERING = ("NoSchedule", "NoExecute")
 """Effects that keep pods off a node; PreferNoSchedule only lowers its score."""
@@ -105,6 +105,14 @@ def repelled(
         alone &= ~index.taints[taint]
     repelling = reduce(or_, (nodes for taint, nodes in beside.items() if taint not in covered), alone)
     index.repelled[key] = repelling
+    return repelling
+
+
+def repelled_pods(index: NodeIndex, pod: Pod) -> NodeSet:
+    """Return the nodes that repel a pod: ``repelled``, for thousands of attempts of the same pods."""
+    repelling = index.repelling.get(pod)
+    if repelling is None:
+        repelling = index.repelling[pod] = repelled(index, pod.tolerations)
     return repelling
 
 

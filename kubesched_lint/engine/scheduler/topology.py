@@ -17,7 +17,7 @@ from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.pods.alike import Alike
 from kubesched_lint.engine.model.pod import Pod, SpreadConstraint
-from kubesched_lint.engine.scheduler.tolerance import repelled
+from kubesched_lint.engine.scheduler.tolerance import repelled_pods
 
 
 def labelled_nodes(constraints: Iterable[SpreadConstraint], index: NodeIndex) -> NodeSet:
@@ -45,7 +45,7 @@ def eligible_nodes(pod: Pod, constraint: SpreadConstraint, index: NodeIndex) -> 
     if constraint.honors_affinity:
         nodes &= index.matching(pod.node_selector, pod.required_node_terms)
     if constraint.honors_taints:
-        nodes &= ~repelled(index, pod.tolerations)
+        nodes &= ~repelled_pods(index, pod)
     return nodes
 
 

@@ -7,7 +7,7 @@ column generation (Gilmore and Gomory) finds good ones, so inexact arithmetic ca
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
 from math import ceil, gcd, inf
 from typing import NamedTuple
@@ -103,18 +103,21 @@ class _Knapsack:
                 unit = gcd(*(amount for _, amount, _ in amounts))
                 unit = max(unit, ceil(cost / _UNITS))
                 items = [_Item(i, -(-amount // unit), most) for i, amount, most in amounts]
-                self._tasks.append((ceil(cost / unit), items))
+                largest_first = sorted(items, key=lambda item: -item.units)
+                self._tasks.append((ceil(cost / unit), items, largest_first))
 
     def cheapest(self, prices: Sequence[float]) -> tuple[float, Pattern]:
         """Return (price, pattern); the price is infinite if the node cannot be filled."""
         if self._free:
             return 0.0, ()
-        covers = (self._cover(target, items, prices) for target, items in self._tasks)
+        covers = [self._cover(*task, prices) for task in self._tasks]
         return min(covers, key=lambda each: each[0], default=_NEVER)
 
-    def _cover(self, target: int, items: Sequence[_Item], prices: Sequence[float]) -> tuple[float, Pattern]:
+    def _cover(
+        self, target: int, items: Sequence[_Item], largest_first: Sequence[_Item], prices: Sequence[float]
+    ) -> tuple[float, Pattern]:
         work.spend(len(items) // 4 + 1)
-        target, free = _with_free_ones(target, (item for item in items if not prices[item.filler]))
+        target, free = _with_free_ones(target, largest_first, prices)
         if not target:
             return 0.0, free
         cost, used = self._bought(target, [item for item in items if prices[item.filler]], prices)
@@ -143,14 +146,18 @@ class _Knapsack:
         return best[target], _used(target, best, offers) if best[target] < inf else ()
 
 
-def _with_free_ones(target: int, items: Iterable[_Item]) -> tuple[int, Pattern]:
-    """Return the units left to cover after these items, the largest first, and how many of each are used."""
+def _with_free_ones(target: int, largest_first: Sequence[_Item], prices: Sequence[float]) -> tuple[int, Pattern]:
+    """Return the units left to cover after the items without a price, and how many of each are used."""
     used = []
-    for filler, units, most in sorted(items, key=lambda item: -item.units):
+    for filler, units, most in largest_first:
+        if prices[filler]:
+            continue
         several = min(most, -(-target // units))
         if several:
             used.append((filler, several))
-            target = max(target - several * units, 0)
+            target -= several * units
+            if target <= 0:
+                return 0, tuple(used)
     return target, tuple(used)
 
 
@@ -209,8 +216,8 @@ class _Programme:
 
     def priced(self) -> tuple[float, tuple[int, Pattern] | None]:
         """Return a bound by the current prices, and the column that gains the most, or None if none gains."""
-        columns = list(zip(*self._inverse, strict=True))
-        duals = [sum(w * v for w, v in zip(self._worth, column, strict=True) if w) for column in columns]
+        of_patterns = [row for row, worth in zip(self._inverse, self._worth, strict=True) if worth]
+        duals: list[float] = [*map(sum, zip(*of_patterns, strict=True))] or [0.0] * len(self._limits)
         prices = [max(dual, 0.0) for dual in duals[: self._pods]]
         bound = sum(p * limit for p, limit in zip(prices, self._limits, strict=False))
         slack = min(range(len(duals)), key=duals.__getitem__)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property, reduce
 from itertools import compress, repeat
 from math import inf
-from operator import and_, attrgetter, is_
+from operator import and_, attrgetter, is_, or_
 
 from kubesched_lint.engine.base.identity import ByIdentity, Itself
 from kubesched_lint.engine.base.limits import LONGEST_VALUE
@@ -16,7 +16,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, lowest, of, on
 from kubesched_lint.engine.cluster.selecting.labelled import LabelIndex
 from kubesched_lint.engine.model.labels import Labels
 from kubesched_lint.engine.model.nodes.node import Node, Taint
-from kubesched_lint.engine.model.pod import NodeSelectorTerm, PodAffinityTerm, Toleration
+from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, PodAffinityTerm, Toleration
 
 AMPLE = 1 << 60
 """More of a resource than any pods request: where something else limits it, or nothing does."""
@@ -47,12 +47,16 @@ class NodeIndex(LabelIndex):
         """Nodes of a sketch without resources: rules about resources skip them."""
         self._single: dict[str, bool] = {}
         self._terms: dict[NodeSelectorTerm, NodeSet] = {}
+        self._chosen: ByIdentity[Sequence[NodeSelectorTerm], NodeSet] = ByIdentity()
+        """The terms of a pod or volume → the nodes that match any of them."""
         self._stated: dict[str, list[float]] = {}
         self._allocatable: dict[str, list[float]] = {}
         self._ranked: dict[str, list[int]] = {}
         self._by_devices: dict[str, NodeSet] = {}
         self._short: dict[tuple[str, int], NodeSet] = {}
         self._images: dict[str, tuple[int, NodeSet]] = {}
+        self.changed: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
+        """What timelines keep: (nodes, a change of them) → the nodes after it."""
         self.hard_keyed: dict[Itself[tuple[object, ...]], NodeSet] = {}
         """What ``engine.scheduler.topology`` keeps: the constraints of a pod → the nodes with the keys of all hard
         ones."""
@@ -82,6 +86,8 @@ class NodeIndex(LabelIndex):
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self.repelled: dict[tuple[tuple[Toleration, ...], frozenset[str]], NodeSet] = {}
         """What ``engine.scheduler.tolerance`` keeps: tolerations and effects → the nodes that repel such pods."""
+        self.repelling: dict[Pod, NodeSet] = {}
+        """The same: a pod → the nodes that repel it."""
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:
         """Return the index after some nodes changed, by position, in nothing but taints and cordons."""
@@ -315,7 +321,7 @@ class NodeIndex(LabelIndex):
         matching = self.with_labels(node_selector)
         if terms is None:
             return matching
-        chosen = EMPTY
-        for term in terms:
-            chosen |= self.matching_term(term)
+        chosen = self._chosen.get(terms)
+        if chosen is None:
+            chosen = self._chosen[terms] = reduce(or_, map(self.matching_term, terms), EMPTY)
         return matching & chosen

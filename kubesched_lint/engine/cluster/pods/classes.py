@@ -31,7 +31,9 @@ class PodClass:
         self.pod = pod
         """One pod that represents all."""
         self.terminating = terminating
-        self.requests: Resources = {name: amount for name, amount in pod.requests.items() if amount}
+        self.requests: Resources = (
+            pod.requests if all(pod.requests.values()) else {name: n for name, n in pod.requests.items() if n}
+        )
         self.nonzero: tuple[int, int] = nonzero_requests(pod)
         """Millicores and bytes that scoring counts: requests with the scheduler's defaults for missing ones."""
         self.tally = NodeCounter()
@@ -135,7 +137,8 @@ class PodClasses:
             self.preferring |= bit
         if pod.volumes:
             self.with_volumes |= bit
-        self.repelling.add(made, pod)
+        if pod.required_anti_affinity:
+            self.repelling.add(made, pod)
         return made
 
     def below(self, priority: int) -> Iterator[PodClass]:

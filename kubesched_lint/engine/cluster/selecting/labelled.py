@@ -169,11 +169,12 @@ class PodIndex(LabelIndex):
         self._note(labels, position)
 
     def _note(self, labels: Labels, position: int) -> None:
-        """Add a pod to what is known of each label."""
+        """Add a pod to what is known of each label: nothing without ``_positions``."""
         self._values.clear()
-        for key, value in labels.items():
-            if key in self._positions:
-                self._positions.setdefault(key, {}).setdefault(value, []).append(position)
+        for key, value in labels.items() if self._positions else ():
+            if key not in self._positions:
+                continue
+            self._positions[key].setdefault(value, []).append(position)
             self._numbered.pop(key, None)
             self._labelled.pop((key, value), None)
             if key in self._domains:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from msgspec import field
 from msgspec.structs import replace
@@ -24,7 +24,9 @@ from kubesched_lint.engine.model.storage import (
 
 if TYPE_CHECKING:
     from kubesched_lint.engine.cluster.storage.free_volumes import FreeVolumes, Terms
+    from kubesched_lint.engine.model.pod import Pod
 
+T = TypeVar("T")
 _Key = TypeVar("_Key")
 _Item = TypeVar("_Item")
 
@@ -53,6 +55,17 @@ class Storage(PartlyCompared, frozen=True, dict=True):
             objects.volume_attachments,
             frozenset(d.name for d in objects.csi_drivers if d.is_needed_on_nodes),
         )
+
+    def once(self, read: Callable[[Pod, Storage], T], pod: Pod) -> T:
+        """Return ``read(pod, self)``, computed once: what a plugin reads of the volumes of a pod."""
+        key = read, pod
+        if key not in self._read:
+            self._read[key] = read(pod, self)
+        return self._read[key]  # type: ignore[no-any-return]
+
+    @cached_property
+    def _read(self) -> dict[tuple[Callable[[Pod, Storage], object], Pod], Any]:
+        return {}
 
     def claim(self, namespace: str, name: str) -> Claim | None:
         return self.claims.get((namespace, name))

@@ -156,8 +156,9 @@ class Timeline:
         self.phases: list[Phase] = []
         self._models: dict[tuple[Itself[tuple[Node, ...]], int, int], PlacementModel] = {}
         """(nodes, number of kinds of pods, place of a start) → their model."""
-        self._indexes: dict[tuple[Itself[NodeIndex], Hashable], NodeIndex] = {}
-        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share a model."""
+        self._indexes = self.index.changed if len(self.index) <= MOST_FOLLOWED else {}
+        """(nodes, a change of them) → the nodes after it, the same for all forks, so that these share a model. All
+        timelines on a few nodes share them."""
         self._known_moves: dict[Hashable, KnownMoves] = {}
         """A PlacementModel and desired states → the moves of all forks of this timeline."""
 
@@ -166,7 +167,8 @@ class Timeline:
         other = copy(self)
         if apart:
             other.numbers, other._models = dict(self.numbers), dict(self._models)
-            other._indexes = dict(self._indexes)
+            if len(self.index) > MOST_FOLLOWED:
+                other._indexes = dict(self._indexes)
         other.desired_states = dict(self.desired_states)
         other.phases = list(self.phases)
         return other

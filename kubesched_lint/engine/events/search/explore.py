@@ -260,8 +260,7 @@ def explore_by_runs(
 def _remember(steps: Sequence[tuple[Step, State]], parents: dict[State, tuple[State, Step] | None]) -> None:
     before: State | None = None
     for step, state in steps:
-        if state not in parents:
-            parents[state] = None if before is None else (before, step)
+        parents.setdefault(state, None if before is None else (before, step))
         before = state
 
 

@@ -96,9 +96,8 @@ class NodeChange(Struct, frozen=True):
             for bound in before.pods
             if bound not in evicted or bound.node in self.unreachable
         )
-        return replace(
-            before,
-            pods=(*pods, *(bound for newcomer in self.added for bound in newcomer.pods)),
+        return before.with_pods(
+            (*pods, *(bound for newcomer in self.added for bound in newcomer.pods)),
             csi_nodes=(*before.csi_nodes, *(driver for newcomer in self.added for driver in newcomer.drivers)),
         )
 

@@ -163,7 +163,7 @@ class EvictablePods:
         if fewer is None:
             objects = self._simulated.objects
             staying = tuple(b for b in self._pods if b.pod not in kinds)
-            fewer = self._fewer[kinds] = replace(self._simulated, objects=replace(objects, pods=staying))
+            fewer = self._fewer[kinds] = replace(self._simulated, objects=objects.with_pods(staying))
         return fewer
 
     # --- who is followed --------------------------------------------------------------------------------------------

@@ -240,9 +240,13 @@ def _demands(simulated: SimulatedSet) -> dict[Shared, int]:
 
 def refused_in(member: SimulatedMember, event: str) -> frozenset[int]:
     """Return the workloads for which a quota may refuse pods in an event of one workload, or in the deploy before."""
-    simulated = member.set
-    short = frozenset(i for i in quota_short(simulated) if _may_lack(simulated.member(i), "deploy"))
-    return short | {member.number} if member.number in quota_short(simulated) and _may_lack(member, event) else short
+    short = _refused_in_deploys(member.set)
+    return short | {member.number} if member.number in quota_short(member.set) and _may_lack(member, event) else short
+
+
+@once_per_set
+def _refused_in_deploys(simulated: SimulatedSet) -> frozenset[int]:
+    return frozenset(i for i in quota_short(simulated) if _may_lack(simulated.member(i), "deploy"))
 
 
 def _may_lack(member: SimulatedMember, event: str) -> bool:

@@ -17,6 +17,7 @@ from kubesched_lint.engine.base.releases import RECORDED
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of
 from kubesched_lint.engine.cluster.pods.alike import Alike, alike
+from kubesched_lint.engine.cluster.pods.known_pods import KnownPods
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers.bounds import daemon_bounds, rolling_bounds
 from kubesched_lint.engine.controllers.daemonset import targets
@@ -140,7 +141,7 @@ class SimulatedSet(Struct, frozen=True, dict=True):
         staying = tuple(b for i in sorted(self.refused) for b in self.running.get(i, ()))
         return replace(
             self._among(kept),
-            objects=replace(self.objects, pods=(*self.objects.pods, *staying)),
+            objects=self.objects.with_pods((*self.objects.pods, *staying)),
             to_be_deleted=tuple(
                 b for i in sorted(self.refused) if self.member(i).may_lose_pods for b in self.running.get(i, ())
             ),
@@ -193,7 +194,8 @@ class SimulatedSet(Struct, frozen=True, dict=True):
     def cluster(self) -> ClusterState:
         """The nodes with only the pods of others. Callers must undo their placements."""
         placed = [group for group in self.others if group.positions]
-        return ClusterState(self.index, self.objects, placed, kubernetes_version=self.kubernetes_version)
+        known = KnownPods.of(self.objects)
+        return ClusterState(self.index, self.objects, placed, kubernetes_version=self.kubernetes_version, known=known)
 
     @cached_property
     def others(self) -> Sequence[Alike]:

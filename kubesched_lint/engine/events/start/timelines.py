@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
-from msgspec.structs import replace
-
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.search.events import ForeignWorkload, Timeline
@@ -74,7 +72,7 @@ def timeline_of(
     staying = tuple(bound for bound in simulated.objects.pods if bound not in moving)
     timeline = Timeline(
         simulated.nodes,
-        replace(simulated.objects, pods=staying) if moving else simulated.objects,
+        simulated.objects.with_pods(staying) if moving else simulated.objects,
         foreseen=chosen,
         marks=_marks(simulated) if marks is None else marks,
         expected=expected,

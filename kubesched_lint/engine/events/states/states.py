@@ -8,17 +8,19 @@ slot are bound there and how many DaemonSet pods wait for it, and, for no partic
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import inf
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.engine.cluster.pods.running import ordinal_of
 from kubesched_lint.engine.controllers.statefulset import OrdinalPod
 from kubesched_lint.engine.model.labels import Selector
 from kubesched_lint.engine.model.pod import BoundPod, NodeSelectorTerm, Pod
-from kubesched_lint.engine.model.storage import PersistentVolume
+from kubesched_lint.engine.model.policy import DisruptionBudget
+from kubesched_lint.engine.model.storage import Claim, PersistentVolume
 from kubesched_lint.engine.model.workloads.workload import Workload
 
 SETTLED = 0
@@ -30,6 +32,8 @@ FRESH = 1
 LEAVING = -1
 """The position of pods whose node is gone."""
 
+Guards = tuple[list[tuple[DisruptionBudget, ...]], dict[DisruptionBudget, list[int]]]
+"""By slot the budgets that select its pods, and for each budget that selects any pod the slots that it selects."""
 Held = tuple[tuple[int, int], ...]
 """(slot, count) pairs, sorted by slot."""
 Queue = tuple[tuple[int, int, int], ...]
@@ -108,6 +112,12 @@ class PodTypes:
         self.owners: list[list[Selector | None]] = []
         """The selector that default spread constraints use."""
         self.slots: list[Slot] = []
+        self.pods_of_slots: dict[int, Pod] = {}
+        """Slot → the pod that is made for it, if somebody asked."""
+        self.claims_of_slots: dict[int, tuple[Claim, ...]] = {}
+        """Slot → the claims that a StatefulSet makes for its pod, if somebody asked."""
+        self.guards: dict[Itself[Sequence[DisruptionBudget]], Guards] = {}
+        """Budgets → what they guard, as far as somebody asked."""
         self.volumes: list[PersistentVolume] = []
         """Volumes that claims were bound to, without duplicates."""
         self._volumes: dict[str, list[int]] = {}
@@ -128,6 +138,7 @@ class PodTypes:
         self.ordinal_pods: dict[int, dict[int, tuple[int, OrdinalPod, OrdinalPod]]] = {}
         """Workload → slot → (ordinal, the pod if it is bound, the pod if it waits)."""
         self._numbers: dict[tuple[int, int, int, bool, bool, bool], int] = {}
+        self._twins: dict[tuple[int, int], tuple[int, ...]] = {}
         self._pools: list[tuple[int, ...]] = []
 
     def join(self, workload: Workload, pod: Pod, owner: Selector | None) -> int:
@@ -169,6 +180,7 @@ class PodTypes:
         slot_number = self._numbers.get(key)
         if slot_number is None:
             slot_number = self._numbers[key] = len(self.slots)
+            self._twins.pop((workload, revision), None)
             self.slots.append(Slot(workload, revision, ordinal))
             self.slots_of.setdefault(workload, []).append(slot_number)
             bound = OrdinalPod(revision, not unready, terminating)
@@ -185,9 +197,12 @@ class PodTypes:
 
     def twins(self, workload: int, revision: int) -> tuple[int, ...]:
         """Return the slots of pods without ordinals: of those that become ready, then of those that do not."""
-        both = self.slot(workload, revision), self.slot(workload, revision, unready=True)
-        kept = self._numbers.get((workload, revision, -1, True, True, False))
-        return both if kept is None else (*both, kept)
+        twins = self._twins.get((workload, revision))
+        if twins is None:
+            both = self.slot(workload, revision), self.slot(workload, revision, unready=True)
+            kept = self._numbers.get((workload, revision, -1, True, True, False))
+            twins = self._twins[workload, revision] = both if kept is None else (*both, kept)
+        return twins
 
     def pool(self, workload: int, revision: int, ordinals: tuple[int, ...]) -> int:
         """Return the slot of pods that were created together, where it is unknown which pod has which ordinal."""
@@ -325,7 +340,7 @@ def with_hold(state: State, position: int, number: int, change: int) -> State:
 
 
 def with_leaving(state: State, slot: int, change: int) -> State:
-    return state._replace(leaving=_added(state.leaving, slot, change))
+    return State(*state[:6], _added(state.leaving, slot, change), *state[7:])
 
 
 def with_waiting(state: State, slot: int, status: int, change: int) -> State:

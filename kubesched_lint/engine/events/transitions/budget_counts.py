@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from kubesched_lint.engine.base.identity import Itself
 from kubesched_lint.engine.controllers.bounds import allowed_disruptions, covers
 from kubesched_lint.engine.events.states.states import DesiredState, PodCounts, PodTypes, State
 from kubesched_lint.engine.events.transitions.placement_model import PlacementModel
@@ -29,10 +30,7 @@ class BudgetCounts:
     def __init__(self, transitions: Phase, budgets: Sequence[DisruptionBudget]) -> None:
         self._transitions = transitions
         self.budgets = budgets
-        self._guards: list[tuple[DisruptionBudget, ...]] = []
-        """By slot: the budgets that select its pods."""
-        self._guarded: dict[DisruptionBudget, list[int]] = {}
-        """A budget → the slots that it selects, if any."""
+        self._guards, self._guarded = transitions.pod_types.guards.setdefault(Itself(budgets), ([], {}))
 
     def guards(self, slot: int) -> tuple[DisruptionBudget, ...]:
         """Return the budgets that select the pods of a slot."""

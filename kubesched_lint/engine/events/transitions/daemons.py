@@ -153,14 +153,14 @@ class Daemons:
 
     def _on_node(self, held: Held, queue: Queue) -> daemonset.OnNode:
         """Return the pods on one node; an unready pod counts as waiting, because both are unavailable."""
-        pod_types, desired = self._pod_types, self.desired
+        slots, unready, workload = self._pod_types.slots, self._pod_types.unready, self.desired.workload
+        own = [(slot, count, not unready[slot]) for slot, count in held if slots[slot].workload == workload]
+        own += [(slot, count, False) for slot, _, count in queue if slots[slot].workload == workload]
+        if not own:
+            return _NOBODY
         old = new = old_waiting = new_waiting = 0
-        for slot, count, runs in (*((s, n, True) for s, n in held), *((s, n, False) for s, _, n in queue)):
-            owner, revision, _ = pod_types.slots[slot]
-            if owner != desired.workload:
-                continue
-            runs = runs and not pod_types.unready[slot]
-            if revision == desired.revision:
+        for slot, count, runs in own:
+            if slots[slot].revision == self.desired.revision:
                 new, new_waiting = new + count * runs, new_waiting + count * (not runs)
             else:
                 old, old_waiting = old + count * runs, old_waiting + count * (not runs)

@@ -25,6 +25,8 @@ class CountedDevices:
     def __init__(self, cluster: ClusterState, pod: Callable[[int], Pod]) -> None:
         self._cluster, self._pod = cluster, pod
         self._shown_away = _NO_CLAIMS
+        self._claims: dict[Held, frozenset[tuple[str, str]]] = {}
+        """Pods of a node → the claims that they share."""
 
     def show_none_away(self) -> None:
         """Show all claims where they are, before pods come or go."""
@@ -58,8 +60,12 @@ class CountedDevices:
         return claims.difference(*map(self._shared_claims, state.bound)) if claims else claims
 
     def _shared_claims(self, held: Held) -> frozenset[tuple[str, str]]:
-        pods = (self._pod(slot) for slot, _ in held)
-        return frozenset((p.namespace, c.claim) for p in pods for c in p.resource_claims if not c.template)
+        claims = self._claims.get(held)
+        if claims is None:
+            pods = (self._pod(slot) for slot, _ in held)
+            claims = frozenset((p.namespace, c.claim) for p in pods for c in p.resource_claims if not c.template)
+            self._claims[held] = claims
+        return claims
 
     def _show_away(self, claims: frozenset[tuple[str, str]]) -> None:
         devices = self._cluster.devices

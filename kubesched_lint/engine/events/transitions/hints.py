@@ -11,7 +11,8 @@ raise. A deleted pod opens its own node, and other nodes to pods that it repels 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
 
 from kubesched_lint.engine.base.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 from kubesched_lint.engine.cluster.nodeset import NodeSet
@@ -202,22 +203,25 @@ class UnschedulableCache:
                 woken.append(kind)
                 left = self._sociable[kind].items()
                 self._sociable[kind] = {p: helped for p, helped in left if p != ANYWHERE and not near >> p & 1}
-                if not self._sociable[kind]:
-                    for label in _helpful(self._pods[kind]):
-                        self._helped[label].discard(kind)
+                self._forget_helpers(kind)
         return woken
 
     def goes(self, position: int) -> None:
         """Record that a pod leaves a node."""
-        self._helped.clear()
-        for kind, waiting in [*self._sociable.items()]:
-            self._sociable[kind] = {p: False for p, helped in waiting.items() if not helped}
-            for label in _helpful(self._pods[kind]) if self._sociable[kind] else ():
-                self._helped.setdefault(label, set()).add(kind)
+        for kind, waiting in self._sociable.items():
+            if any(waiting.values()):
+                self._sociable[kind] = {p: False for p, helped in waiting.items() if not helped}
+                self._forget_helpers(kind)
         for place in (position, ANYWHERE):
             alone = self._alone.get(place, {})
             for key in [key for key, nodes in alone.items() if nodes >> position & 1]:
                 del alone[key]
+
+    def _forget_helpers(self, kind: int) -> None:
+        """Forget who may help pods of a kind if none of them waits."""
+        if not self._sociable[kind]:
+            for label in _helpful(self._pods[kind]):
+                self._helped[label].discard(kind)
 
     def _near(self, pod: Pod, come: Pod, position: int) -> NodeSet:
         """Return the nodes that may be open to a pod after another pod was bound to a node."""
@@ -238,8 +242,8 @@ def may_help(come: Pod, pod: Pod) -> bool:
     return any(label is None or label in labels for label in _helpful(pod))
 
 
-def _helpful(pod: Pod) -> Iterator[tuple[str, str] | None]:
-    """Yield labels: a pod that helps this one by coming has one of them; None if it may have none."""
-    for selector in (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard)):
-        if selector is not None:
-            yield from selector.labels_of_selected() or (None,)
+@lru_cache(maxsize=4_096)
+def _helpful(pod: Pod) -> Sequence[tuple[str, str] | None]:
+    """Return labels: a pod that helps this one by coming has one of them; None if it may have none."""
+    selectors = (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard))
+    return [label for s in selectors if s is not None for label in s.labels_of_selected() or (None,)]

@@ -92,13 +92,20 @@ class PlacementModel:
         self._stored = StoredVolumes(pod_types, self.cluster.storage)
         self._shown: tuple[Held, ...] = ((),) * len(index)
         self._shown_volumes: object = None
+        self._shown_last: tuple[State | None, int] = None, 0
+        """The last state and the number of slots then: most questions are about the same state as the one before."""
         self._placed: dict[tuple[int, int], list[Placement]] = {}
         """(slot, position) → the pods shown there."""
         self._taken: dict[tuple[int, int], list[Placement]] = {}
         """The same for pods that were shown there: they may come back as they are."""
         self._pods: dict[tuple[int, int], Pod] = {}
+        self._kinds: dict[int, int] = {}
+        """Slot → one slot for all whose pods the scheduler cannot distinguish."""
         self._scoring: dict[Pod, Scoring] = {}
         self._candidate_nodes: dict[Hashable, tuple[int, ...]] = {}
+        self._bound: dict[tuple[Held, ...], int] = {}
+        """Bound pods of a state → a number for them: to compare these is slow."""
+        self._bound_last: tuple[tuple[Held, ...], int] = (), -1
         self._hopeless = UnschedulableCache(self.cluster)
         """Valid for the shown state."""
         self._evictions: dict[Hashable, tuple[Preemption, ...]] = {}
@@ -182,48 +189,59 @@ class PlacementModel:
         pod = self.pod_types.pods[workload][revision]
         if position >= 0:
             return pinned(pod, self.index.names[position])
-        return pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
+        made = self.pod_types.pods_of_slots.get(slot)
+        if made is None:
+            made = pod_with_claims(self.pod_types.revisions[workload][revision], pod, ordinal) if ordinal >= 0 else pod
+            self.pod_types.pods_of_slots[slot] = made
+        return made
 
     def _same_decision(self, slot: int) -> int:
         """Return one slot number for all slots whose pods the scheduler cannot distinguish."""
-        workload, revision, ordinal = self.pod_types.slots[slot]
-        if ordinal == -1 or self.pod_types.revisions[workload][revision].claim_templates:
-            return self.pod_types.slot(workload, revision, ordinal)
-        return self.pod_types.slot(workload, revision, 0)
+        kind = self._kinds.get(slot)
+        if kind is None:
+            workload, revision, ordinal = self.pod_types.slots[slot]
+            is_like_others = ordinal != -1 and not self.pod_types.revisions[workload][revision].claim_templates
+            kind = self._kinds[slot] = self.pod_types.slot(workload, revision, 0 if is_like_others else ordinal)
+        return kind
 
     def forget(self) -> None:
         """Forget the decisions in all states: they take memory, and other courses meet other states."""
         self._candidate_nodes.clear()
         self._evictions.clear()
+        self._bound.clear()
+        self._bound_last = (), -1
 
     # --- deciding ---------------------------------------------------------------------------------------------------
 
     def may_run(self, state: State, slot: int, position: int = -1) -> bool:
         """Return whether a waiting pod of the slot has a candidate node; which one the scheduler prefers costs more."""
-        if self._waits_on(state, slot, position):
+        kind = self._same_decision(slot)
+        if self._waits_on(state, kind, position):
             return False
-        known = self._candidate_nodes.get(self._key(state, slot, position))
+        known = self._candidate_nodes.get(self._key(state, kind, position))
         return bool(self._feasible(state, slot, position).feasible if known is None else known)
 
     def candidate_nodes(self, state: State, slot: int, position: int = -1) -> tuple[int, ...]:
         """Return the node positions where a waiting pod of the slot may be bound next; empty if it keeps waiting."""
-        if self._waits_on(state, slot, position):
+        kind = self._same_decision(slot)
+        if self._waits_on(state, kind, position):
             return ()
         if len(self.index) > MOST_FOLLOWED:
             return self._decide(state, slot, position)
-        key = self._key(state, slot, position)
+        key = self._key(state, kind, position)
         candidates = self._candidate_nodes.get(key)
         if candidates is None:
             candidates = self._candidate_nodes[key] = self._decide(state, slot, position)
         return candidates
 
-    def _key(self, state: State, slot: int, position: int) -> tuple[Hashable, ...]:
-        """Return everything that decides where a waiting pod of the slot may go."""
-        return self._same_decision(slot), position, state.bound, state.volumes, self.devices.beside_counts(state)
+    def _key(self, state: State, kind: int, position: int) -> tuple[Hashable, ...]:
+        """Return everything that decides where a waiting pod of a kind may go."""
+        if state.bound is not self._bound_last[0]:
+            self._bound_last = state.bound, self._bound.setdefault(state.bound, len(self._bound))
+        return kind, position, self._bound_last[1], state.volumes, self.devices.beside_counts(state)
 
-    def _waits_on(self, state: State, slot: int, position: int) -> bool:
+    def _waits_on(self, state: State, kind: int, position: int) -> bool:
         """Whether no node took a waiting pod before, and nothing has happened since that may help it."""
-        kind = self._same_decision(slot)
         if not self._hopeless.has(kind, position):
             return False
         self.show(state)  # this drops outdated entries of _hopeless
@@ -254,7 +272,7 @@ class PlacementModel:
 
     def evictions(self, state: State, slot: int, position: int = -1) -> tuple[Preemption, ...]:
         """Return the preemptions that a waiting pod without candidate nodes may cause."""
-        key = self._key(state, slot, position)
+        key = self._key(state, self._same_decision(slot), position)
         preemptions = self._evictions.get(key)
         if preemptions is None:
             preemptions = self._evictions[key] = self._evict(state, slot, position)
@@ -317,25 +335,32 @@ class PlacementModel:
 
     def show(self, state: State) -> None:
         """Move the cluster to a state by applying the difference from the state shown before."""
+        slots = len(self.pod_types.slots)
+        if state is self._shown_last[0] and slots == self._shown_last[1]:
+            return
         if state.bound is not self._shown:
             changed = list(differing(self._shown, state.bound))
             # may raise, so it comes before any change
             for position in changed:
-                self._take_away(position, dict(self._shown[position]), dict(state.bound[position]))
+                self._take_away(position, self._shown[position], dict(state.bound[position]))
             self.devices.show_none_away()
             for position in changed:
-                self._bring(position, state.bound[position])
+                self._bring(position, dict(self._shown[position]), state.bound[position])
             self._shown = state.bound
         self.devices.show(state)
-        wanted = (state.volumes, len(self.pod_types.slots))
+        wanted = (state.volumes, slots)
         if wanted != self._shown_volumes:
             self.cluster.storage = self._stored.of(state)
             self._shown_volumes = wanted
+        self._shown_last = state, slots
 
-    def _take_away(self, position: int, before: dict[int, int], after: dict[int, int]) -> None:
-        for slot in before:
-            placements = self._placed.setdefault((slot, position), [])
-            while len(placements) > after.get(slot, 0):
+    def _take_away(self, position: int, before: Held, after: Mapping[int, int]) -> None:
+        for slot, count in before:
+            left = after.get(slot, 0)
+            if left >= count:
+                continue
+            placements = self._placed[slot, position]
+            while len(placements) > left:
                 gone = placements.pop()
                 self._hopeless.goes(position)
                 self._in_vain.clear()
@@ -343,8 +368,10 @@ class PlacementModel:
                 if not gone.holder:
                     self._taken.setdefault((slot, position), []).append(gone)
 
-    def _bring(self, position: int, wanted: Held) -> None:
+    def _bring(self, position: int, before: Mapping[int, int], wanted: Held) -> None:
         for slot, count in wanted:
+            if count <= before.get(slot, 0):
+                continue
             placements = self._placed.setdefault((slot, position), [])
             taken = self._taken.get((slot, position))
             while len(placements) < count:

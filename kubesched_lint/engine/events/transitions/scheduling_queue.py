@@ -27,6 +27,8 @@ class SchedulingQueue:
         self._precedence = precedence
         self._shown = empty(nodes)
         self._entries: dict[int, dict[Entry, None]] = {}
+        self._ranks: dict[int, int] = {}
+        """Slot → precedence of its workload."""
 
     def in_turn(self, state: State, random: Random) -> Iterator[Entry]:
         """Yield the waiting pods by the precedence of their workloads, in a random order where that is equal."""
@@ -34,11 +36,9 @@ class SchedulingQueue:
         if not self._precedence:
             yield from _shuffled(list(chain.from_iterable(self._entries.values())), random)
             return
-        for _, slots in groupby(sorted(self._entries, key=self._rank), self._rank):
+        rank = self._ranks.__getitem__
+        for _, slots in groupby(sorted(self._entries, key=rank), rank):
             yield from _shuffled([entry for slot in slots for entry in self._entries[slot]], random)
-
-    def _rank(self, slot: int) -> int:
-        return self._precedence.get(self._pod_types.slots[slot].workload, 0)
 
     def _show(self, state: State) -> None:
         before = self._shown
@@ -52,7 +52,10 @@ class SchedulingQueue:
         before = {(slot, status, position) for slot, status, _ in gone if status <= FRESH}
         after = {(slot, status, position) for slot, status, _ in come if status <= FRESH}
         for entry in sorted(after - before):
-            self._entries.setdefault(entry[0], {})[entry] = None
+            slot = entry[0]
+            if slot not in self._ranks:
+                self._ranks[slot] = self._precedence.get(self._pod_types.slots[slot].workload, 0)
+            self._entries.setdefault(slot, {})[entry] = None
         for entry in before - after:
             left = self._entries[entry[0]]
             del left[entry]

@@ -47,9 +47,13 @@ class StoredVolumes:
         slots = self._pod_types.slots
         if self._slots == len(slots):
             return
-        for workload, revision, ordinal in slots[self._slots :]:
-            made = claims_of(self._pod_types.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
-            claims_by_name = (((claim.namespace, claim.name), claim) for claim in made)
+        known = self._pod_types.claims_of_slots
+        for slot in range(self._slots, len(slots)):
+            workload, revision, ordinal = slots[slot]
+            if slot not in known:
+                made = claims_of(self._pod_types.revisions[workload][revision], ordinal) if ordinal >= 0 else ()
+                known[slot] = made
+            claims_by_name = (((claim.namespace, claim.name), claim) for claim in known[slot])
             self._claims.update((key, claim) for key, claim in claims_by_name if key not in self._before.claims)
         self._slots = len(slots)
         self._unbound = self._before.with_objects(claims=self._claims.values()) if self._claims else self._before

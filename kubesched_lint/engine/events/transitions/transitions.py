@@ -272,7 +272,7 @@ class Transitions:
 
     def _with_statuses(self, state: State, wakes: Wakes) -> State:
         """Return the state in which pods that missed an earlier event, and are requeued now, are fresh again."""
-        if not any(s > FRESH for q in (state.waiting, *state.pinned) for _, s, _ in q):
+        if not self.pod_types.reasons:  # none missed any
             return state
         for slot, status, count in state.waiting:
             if status > FRESH and wakes(self.model.pod(slot), self.pod_types.reasons[status - 2]):
@@ -322,16 +322,18 @@ class Transitions:
         if desired.made:
             return state
         slot = self.pod_types.slot(desired.workload, desired.revision, unready=desired.unready)
-        have = next((s.size for s in self.replica_sets(desired.workload, counts) if s.revision == desired.revision), 0)
-        wanted = self._sizes(desired, counts).get(desired.revision, have)
+        sets = self.replica_sets(desired.workload, counts)
+        have = next((s.size for s in sets if s.revision == desired.revision), 0)
+        wanted = self._sizes(desired, counts, sets).get(desired.revision, have)
         return with_waiting(state, slot, FRESH, wanted - have) if wanted > have else state
 
-    def _sizes(self, desired: DesiredState, counts: PodCounts) -> dict[int, int]:
+    def _sizes(
+        self, desired: DesiredState, counts: PodCounts, sets: Sequence[deployment.ReplicaSetSize]
+    ) -> Mapping[int, int]:
         """Return new sizes by revision, of a Deployment's ReplicaSets or of a kind that only keeps a number of pods."""
-        sets = self.replica_sets(desired.workload, counts)
         if self._kind(desired) == "Deployment":
             strategy = desired.spec.strategy
-            return dict(_synced(strategy, desired.replicas, desired.revision, tuple(sets)))
+            return _synced(strategy, desired.replicas, desired.revision, tuple(sets))
         have = sum(s.size for s in sets) + self._not_ended(desired, counts)
         newest = sum(s.size for s in sets if s.revision == desired.revision)
         return {desired.revision: newest + desired.replicas - have} if have != desired.replicas else {}
@@ -346,8 +348,9 @@ class Transitions:
     def replica_sets(self, workload: int, counts: PodCounts) -> list[deployment.ReplicaSetSize]:
         sizes = []
         for revision in range(len(self.pod_types.revisions[workload])):
-            slots = self.pod_types.twins(workload, revision)
-            size = sum(counts.bound.get(s, 0) + counts.waiting.get(s, 0) for s in slots)
+            slots, size = self.pod_types.twins(workload, revision), 0
+            for slot in slots:
+                size += counts.bound.get(slot, 0) + counts.waiting.get(slot, 0)
             if size:
                 sizes.append(deployment.ReplicaSetSize(revision, size, counts.bound.get(slots[0], 0)))
         return sizes
@@ -388,7 +391,7 @@ class Transitions:
     def _resizing(self, desired: DesiredState, counts: PodCounts) -> Sequence[resizing.Change]:
         """Return the sizes that a controller of ReplicaSets, or of a kind that only keeps a number of pods, wants."""
         if self._kind(desired) == "Deployment":
-            return _changes(self._sizes(desired, counts))
+            return _changes(self._sizes(desired, counts, self.replica_sets(desired.workload, counts)))
         if desired.made or sum(s.size for s in self.replica_sets(desired.workload, counts)) <= desired.replicas:
             return ()
         return [(tuple(range(len(self.pod_types.revisions[desired.workload]))), desired.replicas)]

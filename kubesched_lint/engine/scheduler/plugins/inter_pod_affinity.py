@@ -33,7 +33,9 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
                 repelling |= state.index.spanned(term.topology_key, holding)
         yield Rejection(NAME, REPELLED, among & repelling, resolvable=True)
         among &= ~repelling
-    yield Rejection(NAME, UNWELCOME, among & unwelcoming_nodes(pod, state), resolvable=True)
+    unwelcoming = among & unwelcoming_nodes(pod, state)
+    if unwelcoming:
+        yield Rejection(NAME, UNWELCOME, unwelcoming, resolvable=True)
 
 
 def attracting_nodes(pod: Pod, state: ClusterState) -> NodeSet:

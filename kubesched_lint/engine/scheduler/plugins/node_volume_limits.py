@@ -53,20 +53,26 @@ Attachment = tuple[str, str]
 def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
     if not pod.volumes:
         return
-    wanted = set(_attachments(pod, "", -1, state.storage))
-    drivers = {driver for driver, _ in wanted}
+    wanted, new = state.storage.once(_wanted, pod)
+    drivers = new.keys()
     if not drivers:
         return
     for driver, nodes in lacking(drivers, state, among):
         yield Rejection(NAME, f"{driver} CSI driver is not installed on the node", nodes, resolvable=True)
         among &= ~nodes
     full = EMPTY
-    for position in positions(nearly_full(Counter(driver for driver, _ in wanted), state) & among):
+    for position in positions(nearly_full(new, state) & among):
         csi_node = state.storage.csi_nodes[state.index.names[position]]
         limits = {d: n for d, n in csi_node.limits.items() if n is not None and d in drivers}
         if _exceeds(wanted, limits, position, state):
             full |= only(position)
     yield Rejection(NAME, "node(s) exceed max volume count", full, resolvable=True)
+
+
+def _wanted(pod: Pod, storage: Storage) -> tuple[set[Attachment], Mapping[str, int]]:
+    """Return the CSI volumes of a new pod, and how many there are of each driver."""
+    wanted = set(_attachments(pod, "", -1, storage))
+    return wanted, Counter(driver for driver, _ in wanted)
 
 
 def nearly_full(wanted: Mapping[str, int], state: ClusterState) -> NodeSet:

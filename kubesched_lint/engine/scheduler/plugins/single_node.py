@@ -11,7 +11,7 @@ from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.model.pod import NodeSelectorTerm, Pod, profile_of
 from kubesched_lint.engine.model.resources import is_ignored
 from kubesched_lint.engine.scheduler.plugins.verdict import PreFilterRefusal, Rejection
-from kubesched_lint.engine.scheduler.tolerance import CORDON, repelled, tolerates_any
+from kubesched_lint.engine.scheduler.tolerance import CORDON, repelled_pods, tolerates_any
 
 ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
 
@@ -57,8 +57,9 @@ class TaintToleration:
 
     @staticmethod
     def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]:
-        repelling = among & repelled(state.index, pod.tolerations)
-        yield Rejection(TaintToleration.NAME, "node(s) had untolerated taint(s)", repelling, resolvable=False)
+        repelling = among & repelled_pods(state.index, pod)
+        if repelling:
+            yield Rejection(TaintToleration.NAME, "node(s) had untolerated taint(s)", repelling, resolvable=False)
 
 
 class NodeAffinity:

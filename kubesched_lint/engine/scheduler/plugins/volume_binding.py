@@ -54,10 +54,14 @@ class Choice(NamedTuple):
 
 
 def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | None:
+    return state.storage.once(_refusal, pod)
+
+
+def _refusal(pod: Pod, storage: Storage) -> PreFilterRefusal | None:
     for volume in pod.volumes:
         if volume.kind != "persistentVolumeClaim":
             continue
-        claim = state.storage.claim(pod.namespace, volume.claim)
+        claim = storage.claim(pod.namespace, volume.claim)
         name = volume.claim
         if claim is None:
             return PreFilterRefusal(NAME, f'persistentvolumeclaim "{name}" not found', resolvable=False)
@@ -66,7 +70,7 @@ def prefilter(pod: Pod, state: ClusterState) -> PreFilterRefusal | NodeSet | Non
             return PreFilterRefusal(NAME, text, resolvable=False)
         if claim.deleting:
             return PreFilterRefusal(NAME, f'persistentvolumeclaim "{name}" is being deleted', resolvable=False)
-    if pod_claims(pod, state.storage).immediate:
+    if storage.once(pod_claims, pod).immediate:
         return PreFilterRefusal(NAME, UNBOUND_IMMEDIATE, resolvable=False)
     return None
 
@@ -75,7 +79,7 @@ def reject(pod: Pod, state: ClusterState, among: NodeSet) -> Iterator[Rejection]
     """Yield rejections; a node may fail for bound and for unbound claims: two reasons, as for NodeResourcesFit."""
     if not pod.volumes:
         return
-    claims = pod_claims(pod, state.storage)
+    claims = state.storage.once(pod_claims, pod)
     yield from _reject_bound(claims.bound, state, among)
     if claims.delayed:
         conflict, starved = _unbindable(claims.delayed, state, among)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -76,9 +78,35 @@ def pytest_testnodedown(node: Any, error: object) -> None:
     reporter.stats["deselected"] = [SimpleNamespace()] * getattr(node, "workeroutput", {}).get("deselected", 0)
 
 
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """Nearly all that collection makes stays until the end: looking for garbage among it finds nothing."""
     gc.disable()
+    _forget_constants()
+    _compile_in_turn(session.config)
+
+
+def _forget_constants() -> None:
+    """Let Hypothesis draw none of the constants in the thousand modules that are loaded.
+
+    It would parse them all, in each worker, and draw other examples of a test whenever a module changes or others run.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    if hasattr(providers, "_get_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
+
+
+def _compile_in_turn(config: pytest.Config) -> None:
+    """Each worker collects all modules. Let each begin elsewhere: it finds compiled what another has come to."""
+    given = getattr(config, "workerinput", None)
+    if given is None or config.args_source != pytest.Config.ArgsSource.TESTPATHS:
+        return
+    root = config.rootpath
+    files = sorted(file.relative_to(root) for path in config.args for file in (root / path).rglob("test_*.py"))
+    begin = len(files) * int(given["workerid"].removeprefix("gw")) // given["workercount"]
+    for file in files[begin:] + files[:begin]:
+        with suppress(Exception, pytest.skip.Exception):  # collection imports it again, and says what is wrong
+            import_module(".".join(file.with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
@@ -104,12 +132,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture(scope="session")
-def program() -> Iterator[Path]:
+def program() -> Path:
     """``kubesched-lint`` of this work tree, as a file that scripts run."""
-    from tests.served import served
+    from tests import served
 
-    with served() as file:
-        yield file
+    return served.program()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -140,12 +140,18 @@ def program() -> Path:
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _of_the_whole_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One fixture, for pytest asks for each of them before every test."""
+    _own_cache(tmp_path_factory)
+    _processes_share_bytecode(tmp_path_factory)
+    _refuted_proofs_raise()
+
+
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test finds what a person's runs have kept, nor leaves anything among it."""
     os.environ["KUBESCHED_LINT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
-@pytest.fixture(autouse=True, scope="session")
 def _processes_share_bytecode(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Where Python may write none beside the sources, each process of a test would compile every module again."""
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
@@ -154,7 +160,6 @@ def _processes_share_bytecode(tmp_path_factory: pytest.TempPathFactory) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(shared / "bytecode")
 
 
-@pytest.fixture(autouse=True, scope="session")
 def _refuted_proofs_raise() -> None:
     """A proof that a run of the model beats is printed as a warning to users, and fails a test."""
     from kubesched_lint.engine.placing import attempts

@@ -10,14 +10,14 @@ import os
 import pty
 import struct
 import termios
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import CompletedProcess
 from tempfile import TemporaryFile
 from typing import IO
 
-from tests.served import become, code_of, import_all, started
+from tests.served import become, import_all, started
 
 
 def called(
@@ -34,37 +34,36 @@ def called(
     with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
         given.write(stdin.encode())
         given.seek(0)
-        run = _forked if as_patched else _served
-        code = run([*map(str, args)], cwd, environ, [stream.fileno() for stream in (given, out, err)])
-        return CompletedProcess(args, code, _text(out), _text(err))
+        run = _forked if as_patched else started
+        ended = run([*map(str, args)], cwd, environ, [stream.fileno() for stream in (given, out, err)])
+        return CompletedProcess(args, ended(), _text(out), _text(err))
 
 
-def _served(args: list[str], cwd: Path | None, environ: Mapping[str, str] | None, streams: list[int]) -> int:
-    return code_of(started(args, cwd, environ, streams))
-
-
-def _forked(args: list[str], cwd: Path | None, environ: Mapping[str, str] | None, streams: list[int]) -> int:
+def _forked(
+    args: list[str], cwd: str | Path | None, environ: Mapping[str, str] | None, streams: Iterable[int]
+) -> Callable[[], int]:
     import_all()
     child = os.fork()
     if not child:
         become(args, cwd, environ, streams)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def lines_on_a_terminal(*args: str | Path, cwd: Path, columns: int = 80) -> list[str]:
+def lines_on_a_terminal(*args: str | Path, cwd: Path, columns: int = 80, as_patched: bool = False) -> list[str]:
     """Return what stands on a terminal of ``columns`` after a call, without colours and without standard error."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     with open(os.devnull, "r+") as nothing:
         environ = {**os.environ, "NO_COLOR": "1"}
-        run = started([*map(str, args)], cwd, environ, (nothing.fileno(), its, nothing.fileno()))
+        run = _forked if as_patched else started
+        ended = run([*map(str, args)], cwd, environ, [nothing.fileno(), its, nothing.fileno()])
     os.close(its)
     found = bytearray()
     with suppress(OSError):  # the terminal is gone once the child has ended
         while part := os.read(ours, 1 << 16):
             found += part
     os.close(ours)
-    code_of(run)
+    ended()
     return found.decode().replace("\r", "").splitlines()
 
 

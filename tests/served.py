@@ -14,7 +14,7 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -74,20 +74,22 @@ def program() -> Path:
 
 def started(
     args: list[str], cwd: str | Path | None, environ: Mapping[str, str] | None, streams: Iterable[int]
-) -> socket.socket:
-    """Start the program with file descriptors as its standard streams; None: our folder, our environment."""
+) -> Callable[[], int]:
+    """Start the program with file descriptors as its standard streams; None: our folder, our environment.
+
+    The result waits for its end, and returns its exit code, or negative the signal that ended it.
+    """
     server = socket.socket(socket.AF_UNIX)
     server.connect(address())
     said = json.dumps([args, os.fspath(cwd or os.getcwd()), dict(os.environ if environ is None else environ)]).encode()
     socket.send_fds(server, [len(said).to_bytes(4, "big")], [*streams])
     server.sendall(said)
-    return server
 
+    def ended() -> int:
+        with server:
+            return int(server.recv(8))
 
-def code_of(run: socket.socket) -> int:
-    """Wait for a run; return its exit code, or negative the signal that ended it."""
-    with run:
-        return int(run.recv(8))
+    return ended
 
 
 @cache

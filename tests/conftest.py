@@ -6,12 +6,14 @@ import gc
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import settings
 
 settings.register_profile("fixed", derandomize=True, database=None)
@@ -55,6 +57,14 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests import share
 
     share.is_part = "not thorough" in config.option.markexpr
+    _read_yaml_by_libyaml()
+
+
+def _read_yaml_by_libyaml() -> None:
+    """Tests read much YAML to look at it, and libyaml is ten times as fast. The program calls neither function."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    yaml.safe_load = partial(yaml.load, Loader=loader)
+    yaml.safe_load_all = partial(yaml.load_all, Loader=loader)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:

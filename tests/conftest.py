@@ -16,9 +16,6 @@ import pytest
 import yaml
 from hypothesis import settings
 
-settings.register_profile("fixed", derandomize=True, database=None)
-settings.load_profile("fixed")  # the same examples in every run: no commit fails by chance
-
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MEMORY = "/dev/shm"
 _ROOM = 2 << 30
@@ -57,6 +54,9 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests import share
 
     share.is_part = "not thorough" in config.option.markexpr
+    # The same examples in every run: no commit fails by chance.
+    settings.register_profile("fixed", derandomize=True, database=None, max_examples=share.examples(100))
+    settings.load_profile("fixed")
     _read_yaml_by_libyaml()
 
 

@@ -19,8 +19,9 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from pkgutil import walk_packages
+from shutil import rmtree
 from subprocess import PIPE, Popen
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from traceback import print_exc
 from types import ModuleType
 from typing import NoReturn
@@ -48,14 +49,15 @@ sys.exit(code if code >= 0 else 128 - code)
 @cache
 def address() -> str:
     """Return the address of the server of this process, which begins now and ends with it."""
-    folder = TemporaryDirectory()  # its path is short: the longest that a socket may have is about 100 characters
-    place = f"{folder.name}/s"
+    folder, owner = mkdtemp(), os.getpid()  # the longest path that a socket may have is about 100 characters
+    place = f"{folder}/s"
     server = Popen([sys.executable, "-m", "tests.served", place], cwd=_ROOT, stdin=PIPE, stdout=PIPE)
 
     def end() -> None:
-        server.kill()
-        server.wait()
-        folder.cleanup()
+        if os.getpid() == owner:  # no fork of it
+            server.kill()
+            server.wait()
+            rmtree(folder)
 
     atexit.register(end)
     assert server.stdout is not None

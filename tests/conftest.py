@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import settings
-
-settings.register_profile("fixed", derandomize=True, database=None)
-settings.load_profile("fixed")  # the same examples in every run: no commit fails by chance
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 MEMORY = "/dev/shm"
@@ -53,6 +54,17 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests import share
 
     share.is_part = "not thorough" in config.option.markexpr
+    # The same examples in every run: no commit fails by chance.
+    settings.register_profile("fixed", derandomize=True, database=None, max_examples=share.examples(100))
+    settings.load_profile("fixed")
+    _read_yaml_by_libyaml()
+
+
+def _read_yaml_by_libyaml() -> None:
+    """Tests read much YAML to look at it, and libyaml is ten times as fast. The program calls neither function."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    yaml.safe_load = partial(yaml.load, Loader=loader)
+    yaml.safe_load_all = partial(yaml.load_all, Loader=loader)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
@@ -76,9 +88,35 @@ def pytest_testnodedown(node: Any, error: object) -> None:
     reporter.stats["deselected"] = [SimpleNamespace()] * getattr(node, "workeroutput", {}).get("deselected", 0)
 
 
-def pytest_collection() -> None:
+def pytest_collection(session: pytest.Session) -> None:
     """Nearly all that collection makes stays until the end: looking for garbage among it finds nothing."""
     gc.disable()
+    _forget_constants()
+    _compile_in_turn(session.config)
+
+
+def _forget_constants() -> None:
+    """Let Hypothesis draw none of the constants in the thousand modules that are loaded.
+
+    It would parse them all, in each worker, and draw other examples of a test whenever a module changes or others run.
+    """
+    from hypothesis.internal.conjecture import providers
+
+    if hasattr(providers, "_get_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
+
+
+def _compile_in_turn(config: pytest.Config) -> None:
+    """Each worker collects all modules. Let each begin elsewhere: it finds compiled what another has come to."""
+    given = getattr(config, "workerinput", None)
+    if given is None or config.args_source != pytest.Config.ArgsSource.TESTPATHS:
+        return
+    root = config.rootpath
+    files = sorted(file.relative_to(root) for path in config.args for file in (root / path).rglob("test_*.py"))
+    begin = len(files) * int(given["workerid"].removeprefix("gw")) // given["workercount"]
+    for file in files[begin:] + files[:begin]:
+        with suppress(Exception, pytest.skip.Exception):  # collection imports it again, and says what is wrong
+            import_module(".".join(file.with_suffix("").parts))
 
 
 def pytest_collection_finish() -> None:
@@ -104,21 +142,26 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture(scope="session")
-def program() -> Iterator[Path]:
+def program() -> Path:
     """``kubesched-lint`` of this work tree, as a file that scripts run."""
-    from tests.served import served
+    from tests import served
 
-    with served() as file:
-        yield file
+    return served.program()
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _of_the_whole_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One fixture, for pytest asks for each of them before every test."""
+    _own_cache(tmp_path_factory)
+    _processes_share_bytecode(tmp_path_factory)
+    _refuted_proofs_raise()
+
+
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """No test finds what a person's runs have kept, nor leaves anything among it."""
     os.environ["KUBESCHED_LINT_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
 
 
-@pytest.fixture(autouse=True, scope="session")
 def _processes_share_bytecode(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Where Python may write none beside the sources, each process of a test would compile every module again."""
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
@@ -127,7 +170,6 @@ def _processes_share_bytecode(tmp_path_factory: pytest.TempPathFactory) -> None:
         os.environ["PYTHONPYCACHEPREFIX"] = str(shared / "bytecode")
 
 
-@pytest.fixture(autouse=True, scope="session")
 def _refuted_proofs_raise() -> None:
     """A proof that a run of the model beats is printed as a warning to users, and fails a test."""
     from kubesched_lint.engine.placing import attempts

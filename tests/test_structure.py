@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -57,6 +58,12 @@ def trees() -> list[tuple[str, ast.Module]]:
     return [(str(file.relative_to(PACKAGE)), ast.parse(file.read_bytes())) for file in files]
 
 
+@cache
+def walked() -> list[tuple[str, list[ast.AST]]]:
+    """Each file with all its nodes: to walk through them takes most of the time of these tests."""
+    return [(file, list(ast.walk(tree))) for file, tree in trees()]
+
+
 def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     body = function.body[int(ast.get_docstring(function) is not None and len(function.body) > 1) :]
     end = function.end_lineno
@@ -66,8 +73,8 @@ def lines_of(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def test_no_function_and_no_class_is_too_long() -> None:
     functions, classes = {}, {}
-    for file, tree in trees():
-        for node in ast.walk(tree):
+    for file, nodes in walked():
+        for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 functions[file, node.name, node.lineno] = lines_of(node)
             elif isinstance(node, ast.ClassDef):
@@ -119,10 +126,10 @@ def test_a_check_says_one_thing() -> None:
     assert set(users.values()) == {1}
 
 
-def bound_in(tree: ast.Module) -> set[str]:
+def bound_in(nodes: Iterable[ast.AST]) -> set[str]:
     """Return each name that is bound: variables, parameters, fields, functions, classes, imports and captures."""
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
                 names.add(name)
@@ -149,16 +156,16 @@ def here(its, *this, **those):
     try: d
     except E as those: return [one for one in e], lambda one: 3
 """
-    assert bound_in(ast.parse(every)) == NAME_NOTHING
-    assert {file: names for file, tree in trees() if (names := NAME_NOTHING & bound_in(tree))} == {}
+    assert bound_in(ast.walk(ast.parse(every))) == NAME_NOTHING
+    assert {file: names for file, nodes in walked() if (names := NAME_NOTHING & bound_in(nodes))} == {}
 
 
 def test_few_imports_stand_inside_functions() -> None:
     """Each is the gate of something that a run may not need: a command, a report, pools, devices, a large package."""
     late = {
         (file, node.lineno)
-        for file, tree in trees()
-        for function in ast.walk(tree)
+        for file, nodes in walked()
+        for function in nodes
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
@@ -170,8 +177,8 @@ def test_work_is_counted_at_the_joins_the_searches_and_the_solver() -> None:
     """A loop that costs much passes one of these gates: it needs no count of its own."""
     counting = {
         file
-        for file, tree in trees()
-        for node in ast.walk(tree)
+        for file, nodes in walked()
+        for node in nodes
         if isinstance(node, ast.Call)
         and getattr(node.func, "attr", getattr(node.func, "id", "")) == "spend"
         and file != "work.py"

@@ -143,7 +143,7 @@ def read(folder: Path, *texts: str) -> ManifestSet:
 
 @pytest.mark.parametrize("seed", every(3, SEEDS))
 def test_no_command_calls_a_refused_object_ok(tmp_path: Path, seed: int) -> None:
-    text = yaml.safe_dump(broken(seed))
+    text = yaml.dump(broken(seed), Dumper=yaml.CSafeDumper)
     manifests = read(tmp_path / "after", text, BESIDE)
     if "web" not in {workload.name for workload in manifests.inventory.workloads}:
         assert manifests.errors, "nothing of it is judged, which is an error of its own"
@@ -187,7 +187,7 @@ def cells_of(simulation: SimulationReport) -> list[list[dict[str, Any]]]:
 
 @pytest.mark.parametrize("seed", every(3, SEEDS))
 def test_no_other_rule_speaks_of_a_refused_field(tmp_path: Path, seed: int) -> None:
-    manifests = read(tmp_path / "app", yaml.safe_dump(broken(seed)))
+    manifests = read(tmp_path / "app", yaml.dump(broken(seed), Dumper=yaml.CSafeDumper))
     book = Rulebook.shipped()
     report, _ = lint(manifests, CLUSTER, OPTIONS, book.select("all", (), ()))
     scenario = Scenario(manifests.inventory, CLUSTER, manifests.premises(OPTIONS))

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*args: str, cwd: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    return called(*args, cwd=cwd, environ={**os.environ, **environ})
+    return called(*args, cwd=cwd, environ={**os.environ, **environ}, as_patched=True)
 
 
 @pytest.fixture(autouse=True)

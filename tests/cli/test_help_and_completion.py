@@ -91,8 +91,8 @@ def test_a_slip_gets_a_guess(args: list[str], guess: str) -> None:
 # --- completion -----------------------------------------------------------------------------------------------------
 
 
-def program(folder: Path) -> str:
-    """A ``kubesched-lint`` for the PATH."""
+def started_program(folder: Path) -> str:
+    """A ``kubesched-lint`` for the PATH that starts Python."""
     file = folder / "kubesched-lint"
     file.write_text(
         f"#!{sys.executable}\nimport sys\nsys.path.insert(0, {str(ROOT)!r})\n"
@@ -115,7 +115,9 @@ def program(folder: Path) -> str:
         ("rules explain spread-s", None),
     ],
 )
-def test_bash_completes_commands_options_and_rules(tmp_path: Path, typed: str, offered: list[str] | None) -> None:
+def test_bash_completes_commands_options_and_rules(
+    tmp_path: Path, program: Path, typed: str, offered: list[str] | None
+) -> None:
     words = ["kubesched-lint", *typed.split(" ")]
     array = " ".join(f"'{word}'" for word in words)
     script = (
@@ -124,7 +126,7 @@ def test_bash_completes_commands_options_and_rules(tmp_path: Path, typed: str, o
         "_kubesched_lint_completion kubesched-lint\n"
         'printf "%s\\n" "${COMPREPLY[@]}"\n'
     )
-    path = f"{program(tmp_path)}{os.pathsep}{os.environ['PATH']}"
+    path = f"{started_program(tmp_path) if typed == 's' else program.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "--norc", "-c", script], env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=60
     )

@@ -17,6 +17,7 @@ from kubesched_lint.cli.parsing import _lint_options
 from kubesched_lint.cli.parsing.ordinary import Mistake, call_of_lint
 from kubesched_lint.cli.subcommands.lint import app
 from scripts import lint_options
+from tests.share import examples
 
 _COMMAND = typer.main.get_command(app)
 _FLAGS = [flag for option in _lint_options.OPTIONS for flag in (*option.opts, *option.secondary_opts)]
@@ -76,7 +77,7 @@ def words_of_a_call() -> st.SearchStrategy[list[str]]:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(words_of_a_call())
 def test_both_parsers_read_the_same(words: list[str]) -> None:
     read = without_typer(words)

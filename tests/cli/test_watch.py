@@ -16,7 +16,8 @@ import pytest
 from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.session import watch
 from kubesched_lint.session.watch import Watch
-from tests.program import become, called, import_all
+from tests.program import called
+from tests.served import become, import_all
 
 ROOT = Path(__file__).parents[2]
 GONE = r"gone: error\[anti-affinity-exceeds-domains\]: 3 of 6 pods of Deployment shop/cache stay Pending"

@@ -56,7 +56,7 @@ def sketch(count: int = 2, zones: str = "abc", cpu: str = "4", pods: str = "110"
         {"name": "w", "count": count, "zones": list(zones), "allocatable": {"cpu": cpu, "memory": "16Gi", "pods": pods}}
     ]
     value = {"apiVersion": "kubesched-lint/v1", "kind": "ClusterSketch", "nodes": nodes, "objects": list(objects)}
-    return cluster_from([("cluster.yaml", yaml.safe_dump(value).encode())], "cluster.yaml")
+    return cluster_from([("cluster.yaml", yaml.dump(value, Dumper=yaml.CSafeDumper).encode())], "cluster.yaml")
 
 
 def snapshot(*objects: Value, kinds: Iterable[str]) -> Cluster:
@@ -81,7 +81,7 @@ def report_of(
     skews=True,
     **effort: Any,
 ) -> SimulationReport:
-    text = "---\n".join(yaml.safe_dump(o) for o in objects)
+    text = "---\n".join(yaml.dump(o, Dumper=yaml.CSafeDumper) for o in objects)
     found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
     options = Options(kubernetes_version=version)
     wishes = SimulationOptions(tuple(never_ready), tuple(scale), tuple(suppose), group_by, skews)

@@ -37,7 +37,7 @@ from kubesched_lint.session.several import Sessions
 from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.loader import documents
 from tests.garbage.garbage import FIXTURES
-from tests.program import import_all
+from tests.served import import_all
 
 Value = dict[str, Any]
 GOOD = "apiVersion: v1\nkind: Pod\nmetadata: {name: good, namespace: good}\nspec: {containers: [{name: c}]}\n"

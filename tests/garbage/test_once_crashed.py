@@ -41,7 +41,7 @@ QUOTA = {
 
 
 def text_of(*objects: Any) -> str:
-    return str(yaml.safe_dump_all(objects))
+    return str(yaml.dump_all(objects, Dumper=yaml.CSafeDumper))
 
 
 def linted(*objects: Any, with_nodes: bool = True) -> Report:

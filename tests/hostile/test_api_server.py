@@ -78,7 +78,7 @@ def complaints() -> tuple[str, ...]:
 
 
 def run(*args: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return called(*args, cwd=cwd)
+    return called(*args, cwd=cwd, as_patched=True)
 
 
 def one_plain_line(text: str) -> bool:

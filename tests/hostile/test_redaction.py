@@ -20,6 +20,7 @@ from kubesched_lint.sources.capture.resources import RESOURCES, Resource
 from kubesched_lint.sources.redaction.open_words import PLAIN_WORDS, open_version
 from kubesched_lint.sources.redaction.redact import Redactor
 from tests.capture.stand_in import TOKEN, ApiServer
+from tests.share import some
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-11-21T04:00:00Z"
@@ -68,6 +69,8 @@ WORDS = (
     "true-canary",
 )
 LEAK = re.compile("canar|κανάρι|🐤|123456789012", re.IGNORECASE)
+TEMPLATED = {"Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicationController"}
+"""What has the fields of a pod, which are tried with every word in pods."""
 VALUE_KEYS = (
     *(
         "app",
@@ -122,7 +125,7 @@ def redacted(ours: Redactor, resource: Resource, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.plural)
 def test_no_word_of_anybody_is_left_in_any_field(resource: Resource) -> None:
     info = msgspec.inspect.type_info(resource.part)
-    for word in WORDS:
+    for word in some(WORDS, 3) if resource.kind in TEMPLATED else WORDS:
         value = filled(info, word)
         assert LEAK.search(json.dumps(trimmed(resource, value), ensure_ascii=False)), "it is there at first"
         left = json.dumps(redacted(Redactor(b"k"), resource, value), ensure_ascii=False)

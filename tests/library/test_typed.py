@@ -26,7 +26,7 @@ def test_the_public_names_are_typed(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--no-error-summary", "script.py"]
     done = subprocess.run(
-        [*command, f"--cache-dir={tmp_path / 'cache'}"],
+        [*command, "--cache-dir=/dev/null"],
         capture_output=True,
         text=True,
         check=False,

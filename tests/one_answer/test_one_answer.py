@@ -38,12 +38,12 @@ def _all_of(scene: Scene) -> list[Break]:
 
 
 def test_of_the_fixtures() -> None:
-    assert [one for scene in some(scenes.of_fixtures(), 2) for one in _all_of(scene)] == []
+    assert [one for scene in some(scenes.of_fixtures(), 4) for one in _all_of(scene)] == []
 
 
 @pytest.mark.parametrize("cloud", first(1, ["karpenter-nodepools", "eks"]))
 def test_of_a_cloud(cloud: str) -> None:
-    assert [one for scene in some(scenes.of_clouds([cloud]), 2) for one in _all_of(scene)] == []
+    assert [one for scene in some(scenes.of_clouds([cloud]), 4) for one in _all_of(scene)] == []
 
 
 @pytest.mark.parametrize("begin", first(1, range(0, 2 * PARTS, PARTS)))
@@ -52,7 +52,7 @@ def test_of_examples_of_cards(begin: int) -> None:
 
 
 def test_of_worlds() -> None:
-    assert [one for seed in WORLDS for one in _all_of(scenes.of_scenario(seed))] == []
+    assert [one for seed in some(WORLDS, 3) for one in _all_of(scenes.of_scenario(seed))] == []
 
 
 @pytest.mark.parametrize(("mistakes", "seed"), every(11, product([0, 4], SEEDS)))
@@ -76,7 +76,7 @@ def test_an_ordinary_company_keeps_what_is_counted(kind: str) -> None:
 
 def test_running_pods_of_others_remove_no_proof() -> None:
     """A workload's own pods may: where they run already, nothing new need find a node."""
-    for seed in WORLDS:
+    for seed in some(WORLDS, 3):
         less, more = (with_pods(seeded(seed), of_others=others) for others in (False, True))
         if len(less.cluster) < len(more.cluster):
             told = (

@@ -48,7 +48,7 @@ def cluster_of(world: World) -> Cluster:
 
 
 def read(values: list[Value], path: str = "manifests.yaml") -> ManifestSet:
-    texts = (yaml.safe_dump(value, sort_keys=False) for value in values)
+    texts = (yaml.dump(value, sort_keys=False, Dumper=yaml.CSafeDumper) for value in values)
     return manifest_set(documents(path, "---\n".join(texts).encode(), is_read), "default")
 
 

@@ -69,7 +69,7 @@ def test_environments_of_a_plan_share_the_limit_of_steps_as_in_simulate(shop: Pa
 
     monkeypatch.setattr(judging, "simulate", told)
     write(shop, "db.yaml", 2, "db")
-    done = called("plan", "main", ".", *QUESTION, cwd=shop)
+    done = called("plan", "main", ".", *QUESTION, cwd=shop, as_patched=True)
     assert done.returncode == 0
     assert done.stderr.count("one of 2\n") == 4, "two sides of two environments"
 

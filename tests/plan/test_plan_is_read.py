@@ -73,7 +73,7 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @cache
 def planned_there(repo: Path, *ask: str) -> CompletedProcess[str]:
     """Return what is printed of the company's plan, which no test changes."""
-    return called("plan", ".", *ask, cwd=repo)
+    return called("plan", ".", *ask, cwd=repo, as_patched=True)
 
 
 def test_the_verdict_comes_first_then_what_starts_then_changed_workloads(repo: Path) -> None:
@@ -100,7 +100,7 @@ def test_the_sign_and_the_exit_code_say_the_same(repo: Path) -> None:
 def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
     text = planned_there(repo).stdout
     assert len(text.splitlines()) <= 30
-    on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo)
+    on_a_terminal = lines_on_a_terminal("plan", ".", cwd=repo, as_patched=True)
     assert on_a_terminal[0] == text.splitlines()[0]
     assert len(on_a_terminal) <= 30
     assert max(map(len, on_a_terminal)) <= 80
@@ -119,7 +119,7 @@ def test_a_plan_is_a_page_and_a_comment_is_short(repo: Path) -> None:
 def test_on_a_cluster_with_pods_a_plan_is_a_page_too(repo: Path) -> None:
     """Which takes as long as the plan of the other tests."""
     shutil.copy(ROOT / "fixtures/company/cluster.json", repo.parent)
-    with_pods = lines_on_a_terminal("plan", ".", "-c", "../cluster.json", cwd=repo)
+    with_pods = lines_on_a_terminal("plan", ".", "-c", "../cluster.json", cwd=repo, as_patched=True)
     assert with_pods[0] == planned_there(repo).stdout.splitlines()[0]
     assert len(with_pods) <= 30
 

@@ -22,6 +22,7 @@ from kubesched_lint.findings import Finding
 from kubesched_lint.rulebook.examples import Example
 from tests.rulebook.shipped_cards import TRIAL, report_of
 
+LOADER, DUMPER = (getattr(yaml, f"C{name}", getattr(yaml, name)) for name in ("SafeLoader", "SafeDumper"))
 UNITS = {
     "tolerations",
     "topologySpreadConstraints",
@@ -100,7 +101,7 @@ def marked(manifest: str, finding: Finding) -> tuple[int, Path]:
     """The document and the path of the value (or of the key's value) at which the finding's span begins."""
     begin = (finding.location.span.line - 1, finding.location.span.column - 1)
     deepest: tuple[int, Path] | None = None
-    for number, root in enumerate(yaml.compose_all(manifest, Loader=yaml.SafeLoader)):
+    for number, root in enumerate(yaml.compose_all(manifest, Loader=LOADER)):
         for path, node, key in _nodes(root, ()):
             starts = {(n.start_mark.line, n.start_mark.column) for n in (node, key) if n is not None}
             if begin in starts and (deepest is None or len(path) > len(deepest[1])):
@@ -140,18 +141,18 @@ def flips(example: Example, finding: Finding) -> Iterator[Example]:
         del objects[number]
     else:
         cut(objects[number], unit(path))
-    yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+    yield replace(example, manifest=yaml.dump_all(objects, Dumper=DUMPER, sort_keys=False), marks=())
     if path[-1] == "replicas":
         objects = list(yaml.safe_load_all(example.manifest))
         cut(objects[number], path)
-        yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+        yield replace(example, manifest=yaml.dump_all(objects, Dumper=DUMPER, sort_keys=False), marks=())
     if "tolerations" in path[-2:] or path[-1] == "nodeSelector":
         objects = list(yaml.safe_load_all(example.manifest))
         spec = path[: path.index("tolerations")] if "tolerations" in path else path[:-1]
         if path[-2] == "tolerations":
             cut(objects[number], path)
         at(objects[number], spec).setdefault("tolerations", []).extend(missing_tolerations(example))
-        yield replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+        yield replace(example, manifest=yaml.dump_all(objects, Dumper=DUMPER, sort_keys=False), marks=())
 
 
 def missing_tolerations(example: Example) -> list[dict[str, str]]:
@@ -229,8 +230,14 @@ def weight(findings: list[Finding]) -> tuple[int, int]:
     return len(findings), sum(finding.severity for finding in findings)
 
 
+_HAS_FLIP: dict[tuple[str, str], bool] = {}
+
+
 def has_flip(example: Example) -> bool:
-    return any(True for _ in flips(example, own_findings(example)[0]))
+    key = str(example), example.manifest
+    if key not in _HAS_FLIP:
+        _HAS_FLIP[key] = any(True for _ in flips(example, own_findings(example)[0]))
+    return _HAS_FLIP[key]
 
 
 def silenced(example: Example) -> Example:
@@ -301,7 +308,7 @@ def within_supply(example: Example) -> Example | None:
             replicas = value["spec"].get("replicas", 0) - (demand - supply)
             if replicas >= 1:
                 value["spec"]["replicas"] = replicas
-                return replace(example, manifest=yaml.safe_dump_all(objects, sort_keys=False), marks=())
+                return replace(example, manifest=yaml.dump_all(objects, Dumper=DUMPER, sort_keys=False), marks=())
     return None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from tests.share import some
 from tests.worlds.agreement import Reading, contradictions
 from tests.worlds.clusters import HOST, REQUIRED, Value, item
 from tests.worlds.generator import World
@@ -19,8 +20,8 @@ FOUND = (86, 94, 324, 1170, 31000, 771109, 1120021)
 """Worlds that showed a wrong answer; 31000 where all events are asked."""
 
 
-@pytest.mark.parametrize("seeds", [range(30), FOUND])
-def test_what_is_said_of_a_configured_world_is_not_contradicted(seeds: range | tuple[int, ...]) -> None:
+@pytest.mark.parametrize("seeds", [some(range(30), 2), FOUND])
+def test_what_is_said_of_a_configured_world_is_not_contradicted(seeds: list[int] | tuple[int, ...]) -> None:
     found = {seed: contradictions(configured(seed), thorough=seed % 10 == 0) for seed in seeds}
     assert {seed: [str(one) for one in wrong] for seed, wrong in found.items() if wrong} == {}
 

@@ -121,6 +121,8 @@ def _closed(schema):
         (("--nodes", "a b"), "is no label selector"),
         (("--pool", "general", "--nodes", "x"), "exclude each other"),
         (("--surge", "1", "--remove"), "exclude each other"),
+        (("general-eu-west-1a-1",), "is a node, not a path: use --nodes general-eu-west-1a-1"),
+        (("general-eu-west-1a-1", "general-eu-west-1b-1"), "are nodes, not paths: use --nodes general-eu-west-1a-1,"),
     ],
 )
 def test_nodes_that_nobody_can_choose_are_an_error(arguments, says) -> None:

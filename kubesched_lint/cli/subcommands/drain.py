@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -17,7 +18,8 @@ from kubesched_lint.commands.drain.replay import Rules
 from kubesched_lint.commands.drain.run import Effort
 from kubesched_lint.commands.drain.run import drain as planned
 from kubesched_lint.commands.lint.run import read_manifests
-from kubesched_lint.engine.cluster.cluster import ClusterError
+from kubesched_lint.engine.base.text import first_few
+from kubesched_lint.engine.cluster.cluster import Cluster, ClusterError
 from kubesched_lint.printing import say, say_exactly, say_markdown, tell
 from kubesched_lint.progress import shown
 from kubesched_lint.report.drain.as_markdown import as_markdown
@@ -76,6 +78,7 @@ def drain(
     tell_configuration(settings)
     try:
         cluster = cluster_of(context, settings)
+        _refuse_names_of_nodes(paths or (), cluster)
         manifests = read_manifests(
             aim.paths, settings.options, render=settings.flag("render"), cluster=settings.maybe("cluster")
         )
@@ -101,3 +104,12 @@ def drain(
         room = terminal_width(sys.stdout, os.environ)
         say(as_text(plan, color=painted, room=room, verbose=verbose), painted=painted)
     raise typer.Exit(plan.exit_code)
+
+
+def _refuse_names_of_nodes(paths: Sequence[str], cluster: Cluster) -> None:
+    """Raise ValueError if somebody names nodes as ``kubectl drain`` takes them, where paths are expected."""
+    known = {node.name for node in cluster.inventory.nodes}
+    named = [path for path in paths if path in known and not os.path.lexists(path)]
+    if named:
+        what = "is a node, not a path" if len(named) == 1 else "are nodes, not paths"
+        raise ValueError(f"{first_few(named)} {what}: use --nodes {','.join(named)}")

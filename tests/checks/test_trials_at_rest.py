@@ -1,7 +1,8 @@
-"""What stands when a trial begins: pods of workloads whose new pods the API server refuses stay where they are."""
+"""What stands when a trial begins: pods of StatefulSets, and of workloads whose new pods the API server refuses."""
 
 from __future__ import annotations
 
+import pytest
 import yaml
 
 from kubesched_lint.engine.model.decode.objects import is_read
@@ -27,3 +28,27 @@ def test_pods_of_a_workload_that_is_refused_now_keep_their_room():
     scenario = Scenario(found.inventory, cluster)
     (web,) = scenario.as_created
     assert [trial[web][0] for trial in trials_of(scenario)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("templates", [[], [{"metadata": {"name": "data"}, "spec": {"storageClassName": "disk"}}]])
+def test_pods_of_a_statefulset_stand_and_its_next_ones_come(templates):
+    """Nobody takes the room of a pod that runs: made anew, it would wait in the trial where it comes last."""
+    disk = other("StorageClass", "disk", "storage.k8s.io/v1", provisioner="d", volumeBindingMode="WaitForFirstConsumer")
+    node = other("Node", "n", status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "3"}})
+    spec = {**asking("1"), "nodeName": "n"}
+    if templates:
+        spec["volumes"] = [{"name": "data", "persistentVolumeClaim": {"claimName": "data-db-0"}}]
+    running = other("Pod", "db-0", spec=spec)
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "u", "controller": True}
+    running["metadata"].update(namespace="default", labels={"app": "db"}, ownerReferences=[owner])
+    cluster = snapshot(node, running, disk, kinds=["Node", "Pod", "PriorityClass", "Namespace", "StorageClass"])
+    database = workload("StatefulSet", "db", 2, asking("1"))
+    database["spec"]["volumeClaimTemplates"] = templates
+    objects = [workload("Deployment", "web", 3, asking("1")), database]
+    text = "---\n".join(map(yaml.safe_dump, objects))
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    trials = trials_of(Scenario(found.inventory, cluster))
+    left = [{workload.name: count for workload, (count, _) in trial.items()} for trial in trials]
+    assert {"web": 1, "db": 1} in left, "only the next one waits where web comes first"
+    assert {"web": 2} in left, "it runs where it comes first"
+    assert all(counts.get("db", 0) < 2 for counts in left)

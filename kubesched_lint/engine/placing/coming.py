@@ -27,9 +27,12 @@ from kubesched_lint.engine.scheduler.preemption.eviction import NOBODY, preempti
 
 
 class Queued(Copies):
-    """Pods of a workload of the set; a DaemonSet has one entry per node."""
+    """Pods of a workload of the set; a DaemonSet has one entry per node.
 
-    __slots__ = ("workload",)
+    ``ordinal``: of the replica, counted from 0, where each has an entry of its own; else -1.
+    """
+
+    __slots__ = ("ordinal", "workload")
 
     def __init__(
         self,
@@ -40,9 +43,11 @@ class Queued(Copies):
         behind: Queued | None = None,
         *,
         ends: bool = False,
+        ordinal: int = -1,
     ) -> None:
         super().__init__(pod, owner, left, behind, ends=ends)
         self.workload = workload
+        self.ordinal = ordinal
 
 
 class Coming(Struct, frozen=True):
@@ -118,7 +123,8 @@ def queued_pods(it: Member) -> Iterator[Queued]:
             each = followed(own, it)
             if each is not None:
                 claiming = pod_with_claims(known, each, ordinal)
-                queued = Queued(it.workload, claiming, owner_selector(it.workload, each.labels), 1, before)
+                owner = owner_selector(it.workload, each.labels)
+                queued = Queued(it.workload, claiming, owner, 1, before, ordinal=ordinal)
                 before = queued if it.workload.pod_management != "Parallel" else None
                 yield queued
     elif it.workload.stays:

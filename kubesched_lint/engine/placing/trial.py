@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from kubesched_lint.engine.cluster.pods.running import ordinal_of
 from kubesched_lint.engine.cluster.state import ClusterState
 from kubesched_lint.engine.controllers.daemonset import with_daemon_tolerations
 from kubesched_lint.engine.model.pod import BoundPod
@@ -150,9 +151,8 @@ def at_rest(scenario: Scenario) -> RunningPods:
 
 
 def _standing(it: Member) -> Sequence[BoundPod]:
-    """Running pods that stay, at most as many as wanted; none for kinds whose pods are not interchangeable.
-
-    If the API server refuses new pods, the running ones stay.
+    """Running pods that stay, at most as many as wanted: of a Deployment or another kind whose pods are interchangeable,
+    of a StatefulSet, and of every kind if the API server refuses new pods.
     """
     if it.scenario.cluster is None:
         return ()
@@ -160,6 +160,8 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     if not running:
         return ()
     there = [bound for bound in running if bound.node in it.scenario.index.positions and not bound.terminating]
+    if it.workload.kind == "StatefulSet" and it.is_created:
+        return [bound for bound in there if 0 <= _replica(bound, it) < it.replicas] if stays(it, running) else ()
     if it.workload.kind not in _INTERCHANGEABLE:
         return () if it.is_created else there
     if it.is_created and not stays(it, running):
@@ -167,10 +169,20 @@ def _standing(it: Member) -> Sequence[BoundPod]:
     return there[: it.replicas]
 
 
+def _replica(bound: BoundPod, it: Member) -> int:
+    """Return which replica of a StatefulSet a running pod is, counted from 0; -1 if its name does not say."""
+    ordinal = ordinal_of(bound)
+    return -1 if ordinal is None else ordinal - it.workload.first_ordinal
+
+
 def _deployed(scenario: Scenario, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
     """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
     for queued in asking:
-        queued.left = max(queued.left - len(_standing(scenario.member(queued.workload))), 0)
+        member = scenario.member(queued.workload)
+        standing = _standing(member)
+        if queued.ordinal >= 0:
+            standing = [bound for bound in standing if _replica(bound, member) == queued.ordinal]
+        queued.left = max(queued.left - len(standing), 0)
     queue = coming.ordered(asking, scenario)
     placing = Placing(queue, state, seed=coming.seed, preempts=True)
     for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, scenario)):

@@ -52,3 +52,25 @@ def test_pods_of_a_statefulset_stand_and_its_next_ones_come(templates):
     assert {"web": 1, "db": 1} in left, "only the next one waits where web comes first"
     assert {"web": 2} in left, "it runs where it comes first"
     assert all(counts.get("db", 0) < 2 for counts in left)
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+def test_a_running_pod_of_the_set_that_is_evicted_waits_again(kind):
+    node = other("Node", "n", status={"allocatable": {"cpu": "4", "memory": "8Gi", "pods": "1"}})
+    running = other("Pod", "weak-0", spec={**asking("1"), "nodeName": "n"})
+    made_by = "ReplicaSet" if kind == "Deployment" else kind
+    owner = {"apiVersion": "apps/v1", "kind": made_by, "name": "weak", "uid": "u", "controller": True}
+    running["metadata"].update(namespace="default", labels={"app": "weak"}, ownerReferences=[owner])
+    replicas = other("ReplicaSet", "weak", "apps/v1", spec=workload("ReplicaSet", "weak", 1, asking("1"))["spec"])
+    parent = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "weak", "uid": "d", "controller": True}
+    replicas["metadata"].update(namespace="default", labels={"app": "weak"}, ownerReferences=[parent])
+    cluster = snapshot(node, running, replicas, kinds=["Node", "Pod", "PriorityClass", "Namespace", "ReplicaSet"])
+    objects = [
+        other("PriorityClass", "high", "scheduling.k8s.io/v1", value=1000),
+        workload("Deployment", "strong", 1, asking("1", priorityClassName="high")),
+        workload(kind, "weak", None if kind == "DaemonSet" else 1, asking("1")),
+    ]
+    text = "---\n".join(map(yaml.safe_dump, objects))
+    found = manifest_set(documents("set.yaml", text.encode(), is_read), "default")
+    trials = trials_of(Scenario(found.inventory, cluster))
+    assert [{workload.name: count for workload, (count, _) in trial.items()} for trial in trials] == [{"weak": 1}] * 3

@@ -29,10 +29,11 @@ from kubesched_lint.engine.scheduler.preemption.eviction import NOBODY, preempti
 class Queued(Copies):
     """Pods of a workload of the set; a DaemonSet has one entry per node.
 
-    ``ordinal``: of the replica, counted from 0, where each has an entry of its own; else -1.
+    ``place``: the node of a DaemonSet's pod, or the replica of a StatefulSet, counted from 0, where each has an entry;
+    None if one entry has all pods.
     """
 
-    __slots__ = ("ordinal", "workload")
+    __slots__ = ("place", "workload")
 
     def __init__(
         self,
@@ -43,11 +44,11 @@ class Queued(Copies):
         behind: Queued | None = None,
         *,
         ends: bool = False,
-        ordinal: int = -1,
+        place: str | int | None = None,
     ) -> None:
         super().__init__(pod, owner, left, behind, ends=ends)
         self.workload = workload
-        self.ordinal = ordinal
+        self.place = place
 
 
 class Coming(Struct, frozen=True):
@@ -114,7 +115,8 @@ def queued_pods(it: Member) -> Iterator[Queued]:
     if it.workload.kind == "DaemonSet":
         pod = with_daemon_tolerations(pod)
         for position in positions(it.daemon_nodes):
-            yield Queued(it.workload, pinned(pod, it.scenario.index.names[position]), None, 1)
+            node = it.scenario.index.names[position]
+            yield Queued(it.workload, pinned(pod, node), None, 1, place=node)
     elif it.workload.kind == "StatefulSet" and (it.scenario.varying_labels or modelled_templates(it)):
         known = replace(it.workload, claim_templates=modelled_templates(it))
         before: Queued | None = None
@@ -124,7 +126,7 @@ def queued_pods(it: Member) -> Iterator[Queued]:
             if each is not None:
                 claiming = pod_with_claims(known, each, ordinal)
                 owner = owner_selector(it.workload, each.labels)
-                queued = Queued(it.workload, claiming, owner, 1, before, ordinal=ordinal)
+                queued = Queued(it.workload, claiming, owner, 1, before, place=ordinal)
                 before = queued if it.workload.pod_management != "Parallel" else None
                 yield queued
     elif it.workload.stays:

@@ -6,7 +6,7 @@ comes or goes that may help it. Evicted pods of the queue wait again; those of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
@@ -108,10 +108,12 @@ class Placing(Generic[Q]):
         choose: Choose | None = None,
         preempts: bool = False,
         among: NodeSet | None = None,
+        standing: Mapping[BoundPod, Q] | None = None,
     ) -> None:
         """``choose``: None for a node that the default scheduler could choose, with ``seed``.
 
-        ``among``: the nodes to place on, None for all.
+        ``among``: the nodes to place on, None for all. ``standing``: running pods, and the entry of the queue in which
+        each waits again if it is evicted.
         """
         self.queue = queue
         self.placed: dict[Placement, Q] = {}
@@ -121,6 +123,7 @@ class Placing(Generic[Q]):
         """Whether more pods could preempt than may."""
         self.tried: set[int] = set()
         """Places in the queue of pods that were tried."""
+        self._standing = standing or {}
         self._state = state
         self._seed, self._choose = seed, choose
         self._preempts, self._among = preempts, among
@@ -231,5 +234,7 @@ class Placing(Generic[Q]):
         self._changed.append(victim.position)
         self.evicted.append((by, victim))
         owner = self.placed.pop(victim, None)
+        if owner is None and victim.bound is not None:
+            owner = self._standing.get(victim.bound)
         if owner is not None:
             owner.left += 1

@@ -7,6 +7,7 @@ stays Pending in every trial is a witness, not a proof: other random choices and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TypeVar
@@ -135,7 +136,8 @@ def _place_daemons(scenario: Scenario, state: ClusterState) -> None:
         pod = followed(member.pod, member) if workload.kind == "DaemonSet" else None
         if pod is not None:
             pod = with_daemon_tolerations(pod)
-            bind_each(pod, member.daemon_nodes & diagnose(pod, state).feasible, state)
+            standing = scenario.index.named(bound.node for bound in _standing(member))
+            bind_each(pod, member.daemon_nodes & diagnose(pod, state).feasible & ~standing, state)
 
 
 @once_per_scenario
@@ -151,40 +153,48 @@ def at_rest(scenario: Scenario) -> RunningPods:
 
 
 def _standing(it: Member) -> Sequence[BoundPod]:
-    """Running pods that stay, at most as many as wanted: of a Deployment or another kind whose pods are interchangeable,
-    of a StatefulSet, and of every kind if the API server refuses new pods.
-    """
+    """Running pods that stay, at most as many as wanted; all of them if the API server refuses new pods."""
     if it.scenario.cluster is None:
         return ()
     running = it.running_pods
     if not running:
         return ()
     there = [bound for bound in running if bound.node in it.scenario.index.positions and not bound.terminating]
-    if it.workload.kind == "StatefulSet" and it.is_created:
-        return [bound for bound in there if 0 <= _replica(bound, it) < it.replicas] if stays(it, running) else ()
-    if it.workload.kind not in _INTERCHANGEABLE:
+    if it.workload.kind not in (*_INTERCHANGEABLE, "StatefulSet", "DaemonSet"):
         return () if it.is_created else there
     if it.is_created and not stays(it, running):
         return ()
+    if it.workload.kind == "DaemonSet":
+        return [bound for bound in there if it.daemon_nodes >> it.scenario.index.positions[bound.node] & 1]
+    if it.workload.kind == "StatefulSet":
+        return [bound for bound in there if 0 <= _replica(bound, it.workload) < it.replicas]
     return there[: it.replicas]
 
 
-def _replica(bound: BoundPod, it: Member) -> int:
+def _replica(bound: BoundPod, workload: Workload) -> int:
     """Return which replica of a StatefulSet a running pod is, counted from 0; -1 if its name does not say."""
     ordinal = ordinal_of(bound)
-    return -1 if ordinal is None else ordinal - it.workload.first_ordinal
+    return -1 if ordinal is None else ordinal - workload.first_ordinal
+
+
+def _entries(asking: Sequence[Queued], scenario: Scenario) -> Iterator[tuple[BoundPod, Queued]]:
+    """Yield the running pods that stay, each with its entry in the queue."""
+    for workload, own in groupby(asking, lambda queued: queued.workload):
+        entries = {queued.place: queued for queued in own}
+        for bound in _standing(scenario.member(workload)):
+            place = bound.node if workload.kind == "DaemonSet" else _replica(bound, workload)
+            entry = entries.get(None) or entries.get(place)
+            if entry is not None:
+                yield bound, entry
 
 
 def _deployed(scenario: Scenario, state: ClusterState, coming: Coming, asking: Sequence[Queued]) -> Placing[Queued]:
     """Place the pods, wave after wave. Evicted pods of the set wait again; evicted pods of others are gone."""
-    for queued in asking:
-        member = scenario.member(queued.workload)
-        standing = _standing(member)
-        if queued.ordinal >= 0:
-            standing = [bound for bound in standing if _replica(bound, member) == queued.ordinal]
-        queued.left = max(queued.left - len(standing), 0)
+    standing = dict(_entries(asking, scenario))
+    for queued, pods in Counter(standing.values()).items():
+        queued.left = max(queued.left - pods, 0)
     queue = coming.ordered(asking, scenario)
-    placing = Placing(queue, state, seed=coming.seed, preempts=True)
+    placing = Placing(queue, state, seed=coming.seed, preempts=True, standing=standing)
     for _, wave in groupby(range(len(queue)), lambda number: wave_of(queue[number].workload, scenario)):
         placing.run(max(wave) + 1)
     return placing

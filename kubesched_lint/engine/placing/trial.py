@@ -21,7 +21,7 @@ from kubesched_lint.engine.model.pod import BoundPod
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import Coming, Queued, created_pods, followed, wave_of
 from kubesched_lint.engine.placing.placing import Placing
-from kubesched_lint.engine.placing.rollout import stays
+from kubesched_lint.engine.placing.rollout import changes, looks_unchanged, stays
 from kubesched_lint.engine.scenario.others.running import RunningPods, lasting_pods
 from kubesched_lint.engine.scenario.scenario import Member, Scenario, once_per_scenario
 from kubesched_lint.engine.scheduler.binding import bind_each
@@ -164,11 +164,13 @@ def _standing(it: Member) -> Sequence[BoundPod]:
         return () if it.is_created else there
     if it.is_created and not stays(it, running):
         return ()
+    if it.workload.kind in _INTERCHANGEABLE:
+        return there[: it.replicas]
+    if it.is_created and changes(it, running) is None and not looks_unchanged(it, running):
+        return ()
     if it.workload.kind == "DaemonSet":
         return [bound for bound in there if it.daemon_nodes >> it.scenario.index.positions[bound.node] & 1]
-    if it.workload.kind == "StatefulSet":
-        return [bound for bound in there if 0 <= _replica(bound, it.workload) < it.replicas]
-    return there[: it.replicas]
+    return [bound for bound in there if 0 <= _replica(bound, it.workload) < it.replicas]
 
 
 def _replica(bound: BoundPod, workload: Workload) -> int:

@@ -5,11 +5,14 @@ Prefer an object itself as key, if its class compares by identity: a plain class
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from typing import Generic, TypeVar
+from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import wraps
+from typing import Concatenate, Generic, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 K = TypeVar("K")
 V = TypeVar("V")
+P = ParamSpec("P")
 
 
 class Itself(Generic[K]):
@@ -68,3 +71,23 @@ class ByIdentity(Generic[K, V]):
 def each_once(items: Iterable[K]) -> Collection[K]:
     """Return the objects in their order, each once."""
     return {id(item): item for item in items}.values()
+
+
+def while_it_lives(read: Callable[Concatenate[K, P], V]) -> Callable[Concatenate[K, P], V]:
+    """Return a function that computes what ``read`` returns once, and forgets it with its first argument.
+
+    In an editor that is open all day, a cache of a fixed size would keep the objects of former texts.
+    """
+    known: WeakKeyDictionary[K, dict[object, V]] = WeakKeyDictionary()
+
+    @wraps(read)
+    def once(it: K, /, *more: P.args, **named: P.kwargs) -> V:
+        of_it = known.get(it)
+        if of_it is None:
+            of_it = known[it] = {}
+        asked = (*more, *named.values())
+        if asked not in of_it:
+            of_it[asked] = read(it, *more, **named)
+        return of_it[asked]
+
+    return once

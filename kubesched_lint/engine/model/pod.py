@@ -288,7 +288,7 @@ class SchedulerProfile(Distinct, frozen=True):
 DEFAULT_PROFILE = SchedulerProfile()
 
 
-class Pod(Distinct, frozen=True):
+class Pod(Distinct, frozen=True, weakref=True):
     """The scheduling part of a pod spec with its labels; identical pods share one Pod.
 
     Decoded from a template, it holds the manifest's fields with the API server's defaults; ``admission.Admission`` adds

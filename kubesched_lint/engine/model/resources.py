@@ -6,11 +6,11 @@ Mirrors ``k8s.io/component-helpers/resource/helpers.go`` (v1.36), ``PodRequests`
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from kubesched_lint.engine.base.identity import while_it_lives
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.engine.base.quirks import EXTENDED_RESOURCES_OF_DEVICES, has
 from kubesched_lint.engine.model.pod import Container, Held, Pod, Resources, SchedulerProfile
@@ -160,7 +160,7 @@ DEFAULT_MILLI_CPU = 100
 DEFAULT_MEMORY = 200 << 20
 
 
-@lru_cache(maxsize=4_096)
+@while_it_lives
 def nonzero_requests(pod: Pod) -> tuple[int, int]:
     """Return the (millicores, bytes) that scoring counts: a container without requests counts 100m and 200Mi.
 

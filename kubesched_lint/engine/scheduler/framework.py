@@ -7,13 +7,13 @@ FitError.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.identity import while_it_lives
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, only
 from kubesched_lint.engine.cluster.state import ClusterState
@@ -238,7 +238,7 @@ def _prefilter(
     return looked_at, tuple(sorted(pinned_by)), waiting
 
 
-@lru_cache(maxsize=4_096)
+@while_it_lives
 def _filters(pod: Pod, needs_devices: bool) -> tuple[Plugin, ...]:
     """Return the filters of the pod's profile that may reject it."""
     profile = profile_of(pod)
@@ -254,7 +254,7 @@ def _filters(pod: Pod, needs_devices: bool) -> tuple[Plugin, ...]:
     )
 
 
-@lru_cache(maxsize=4_096)
+@while_it_lives
 def _prefilters(pod: Pod, needs_devices: bool) -> tuple[PreFilterPlugin, ...]:
     names = (*profile_of(pod).prefilters, *([_DEVICES] if needs_devices else ()))
     known = {plugin.NAME: plugin for plugin in _WITH_PREFILTER}
@@ -265,7 +265,7 @@ def _is_asked_for(plugin: str, pod: Pod) -> bool:
     return plugin not in _ASK_FOR or bool(_ASK_FOR[plugin](pod))
 
 
-@lru_cache(maxsize=4_096)
+@while_it_lives
 def _cost_of_fields(pod: Pod) -> tuple[int, int]:
     """Return the steps for what a pod asks for, and those for each 64 nodes."""
     terms = len(pod.required_affinity) + len(pod.required_anti_affinity)

@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 from itertools import compress, repeat
 from math import inf
 from operator import and_, attrgetter, is_, or_
+from weakref import WeakKeyDictionary
 
 from kubesched_lint.engine.base.identity import ByIdentity, Itself
 from kubesched_lint.engine.base.limits import LONGEST_VALUE
@@ -86,7 +87,7 @@ class NodeIndex(LabelIndex):
         self._tainted: dict[frozenset[str], tuple[NodeSet, Mapping[Taint, NodeSet]]] = {}
         self.repelled: dict[tuple[tuple[Toleration, ...], frozenset[str]], NodeSet] = {}
         """What ``engine.scheduler.tolerance`` keeps: tolerations and effects → the nodes that repel such pods."""
-        self.repelling: dict[Pod, NodeSet] = {}
+        self.repelling: WeakKeyDictionary[Pod, NodeSet] = WeakKeyDictionary()
         """The same: a pod → the nodes that repel it."""
 
     def with_taints(self, nodes: Mapping[int, Node]) -> NodeIndex:

@@ -12,8 +12,8 @@ raise. A deleted pod opens its own node, and other nodes to pods that it repels 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 
+from kubesched_lint.engine.base.identity import while_it_lives
 from kubesched_lint.engine.base.quirks import HINTS_ASK_FOR_ALL_TERMS, HINTS_WITHOUT_NAMESPACE_LABELS, has
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.cluster.state import ClusterState
@@ -242,7 +242,7 @@ def may_help(come: Pod, pod: Pod) -> bool:
     return any(label is None or label in labels for label in _helpful(pod))
 
 
-@lru_cache(maxsize=4_096)
+@while_it_lives
 def _helpful(pod: Pod) -> Sequence[tuple[str, str] | None]:
     """Return labels: a pod that helps this one by coming has one of them; None if it may have none."""
     selectors = (*(t.selector for t in pod.required_affinity), *(c.selector for c in pod.spread if c.is_hard))

@@ -24,7 +24,7 @@ from kubesched_lint.custom.kinds import SHIPPED
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.cluster.pods.template import changed_fields, difference
 from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, FINE, LIKELY, UNKNOWN, Cell, Range
-from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, direction
+from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, differs, direction
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.scenario.scenario import Scenario
@@ -291,7 +291,10 @@ def test_what_no_trace_shows_any_more_is_no_better_for_that() -> None:
     may_fail = cell(DEPENDS, 2, 4)
     for verdict in (LIKELY, BY_SCORES):
         assert direction(may_fail, cell(verdict, 2, 4)) == OTHER
-    assert direction(cell(BY_SCORES, 2, 4), cell(LIKELY, 2, 4)) == OTHER
+    for luck in (cell(BY_SCORES, 2, 4), cell(LIKELY, 2, 4)), (cell(LIKELY, 2, 4), cell(BY_SCORES, 2, 4)):
+        assert direction(*luck) == OTHER
+        assert not differs(*luck)
+    assert direction(cell(FINE, 4, 4), cell(BY_SCORES, 2, 4)) == WORSE
     assert direction(may_fail, cell(FINE, 4, 4)) == BETTER
     assert direction(cell(BAD, 0, 3), cell(LIKELY, 2, 4)) == BETTER, "a bound excluded a good end"
     assert direction(cell(LIKELY, 2, 4), may_fail) == WORSE

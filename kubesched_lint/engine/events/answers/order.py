@@ -3,8 +3,9 @@
 Best to worst: fine (or likely so, or the event does not concern the workload, or there is none), by scores, depends
 (or bad in all orders that were followed, while no bound says so), bad, refused. An unknown verdict compares with
 nothing, except that what is refused now is worse: what is not established became neither worse nor better. Nor is it
-better if traces found a bad end before, and now none: another order may still have it. Equal verdicts differ by the
-pods that stay without a node: more of them is worse only if the two ranges do not overlap.
+better if traces found a bad end before, and now none: another order may still have it; nor worse if one that follows
+other scores found one where the end was likely. Equal verdicts differ by the pods that stay without a node: more of
+them is worse only if the two ranges do not overlap.
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from kubesched_lint.engine.events.answers.cells import (
 
 WORSE, BETTER, OTHER = "worse", "better", "other"
 _RANKS = {FINE: 0, LIKELY: 0, NONE: 0, BY_SCORES: 1, DEPENDS: 2, BAD: 3, REFUSED: 4}
-_BY_TRACES = (_RANKS[BY_SCORES], _RANKS[DEPENDS])
 
 
 def direction(before: Cell | None, after: Cell | None) -> str:
@@ -32,8 +32,7 @@ def direction(before: Cell | None, after: Cell | None) -> str:
         return OTHER
     ours, theirs = _rank(before), _rank(after)
     if ours != theirs:
-        is_luck = ours in _BY_TRACES and after is not None and after.verdict in (LIKELY, BY_SCORES)
-        return WORSE if theirs > ours else OTHER if is_luck else BETTER
+        return OTHER if _is_luck(before, after) else WORSE if theirs > ours else BETTER
     (least, most), (fewest, largest) = _missing(before), _missing(after)
     return WORSE if fewest > most else BETTER if largest < least else OTHER
 
@@ -41,10 +40,23 @@ def direction(before: Cell | None, after: Cell | None) -> str:
 def differs(before: Cell | None, after: Cell | None) -> bool:
     """Return whether a reader sees two different cells: another verdict, proof, range or text.
 
-    With a cell that nobody asked about compares nothing.
+    With a cell that nobody asked about compares nothing, and that another scheduler's trace ends badly is no news where
+    nothing is proven.
     """
-    is_compared = before is None or before.is_asked
+    is_compared = before is None or (before.is_asked and not _is_of_other_scores(before, after))
     return is_compared and _seen(before) != _seen(after)
+
+
+def _is_luck(before: Cell | None, after: Cell | None) -> bool:
+    """Whether two cells differ by what a trace met, and no proof says more now."""
+    if before is None or after is None:
+        return False
+    is_gone = _rank(before) == _RANKS[DEPENDS] and after.verdict in (LIKELY, BY_SCORES)
+    return is_gone or _is_of_other_scores(before, after)
+
+
+def _is_of_other_scores(before: Cell, after: Cell | None) -> bool:
+    return after is not None and {before.verdict, after.verdict} == {LIKELY, BY_SCORES}
 
 
 def _is_unknown(cell: Cell | None) -> bool:

@@ -10,6 +10,7 @@ from kubesched_lint.engine.events.answers.cells import BY_SCORES, FINE
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs import courses
 from kubesched_lint.report.simulation.report import as_json, as_text
+from kubesched_lint.report.wording.verdict_words import mark
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload
 
 
@@ -58,6 +59,8 @@ def test_those_that_may_drive_out_others_are_followed_on_any_nodes():
     assert (lost.verdict, lost.proven) == (BY_SCORES, False)
     assert lost.worst is not None
     assert lost.worst.bound == 0
+    rolled = cell(result, "large", "rollout")
+    assert (rolled.verdict, mark(rolled)) == (BY_SCORES, "ok/stuck"), "the old pod runs on"
 
 
 def test_the_report_names_both_courses_and_what_is_missing():

@@ -76,6 +76,7 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     decided = replace(
         cell,
         verdict=BY_SCORES,
+        stuck=verdict_of(cell.event, bad)[1],
         text=f"{cell.wanted}/{cell.wanted} by scores{' *' * cell.text.endswith(' *')}",
         why=f"with other nodes chosen among those that fit, one trace ends badly; {cell.why}",
         missing=(LACKING,),

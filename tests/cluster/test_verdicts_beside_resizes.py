@@ -151,7 +151,7 @@ def test_what_a_next_copy_counts_with_is_its_template(tmp_path: Path) -> None:
     cluster = snapshot(tmp_path, node("n1", "2"), node("n2", "2"), pod, STATEFUL_SET)
     assert "fits on 2 of 2 nodes" in run("why", "db-0", "-c", cluster)
     assert "finds no other node" not in run("audit", "-c", cluster)
-    drain = run("drain", "-c", cluster, "n1")
+    drain = run("drain", "-c", cluster, "--nodes", "n1")
     assert "unknown whether" in drain
     assert "shop/db-0 is resized in place" in drain
 

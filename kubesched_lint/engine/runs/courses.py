@@ -145,8 +145,8 @@ class Courses:
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._beside: dict[frozenset[int], SimulatedSet] = {}
         """Rivals → the set beside them."""
-        self._anywhere: dict[tuple[int, ...], EventOutcomes] = {}
-        """Members → their course on any nodes that fit."""
+        self._anywhere: dict[tuple[int, ...], EventOutcomes | None] = {}
+        """Members → their course on any nodes that fit; None if it takes too many steps."""
         self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Aim] = set()
@@ -214,13 +214,20 @@ class Courses:
 
     def ends_anywhere(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
         """Return the sought ends of a course on any nodes that fit, for the first node or zone lost that has any."""
+        members = self.members(number, None)
         if not self._is_followed(event, number):
             return []
-        members = self.members(number, None)
         if members not in self._anywhere:
             start = self._start(members, None)._replace(runs=1, against=ANY_NODE)
-            self._anywhere[members] = self._losing(self._deployed(start), members)
-        return self._at_telling(self._anywhere[members], event, number).first_ends(event, number, is_sought)
+            self._anywhere[members] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
+        outcomes = self._anywhere[members]
+        return (
+            [] if outcomes is None else self._at_telling(outcomes, event, number).first_ends(event, number, is_sought)
+        )
+
+    def preempts(self, number: int) -> bool:
+        """Whether pods preempt others in a course without an aim."""
+        return self._is_played(self.members(number, None))
 
     def _followed(self, aim: Aim | None, ends: Callable[[], list[FinalState]]) -> list[FinalState]:
         if aim is None:

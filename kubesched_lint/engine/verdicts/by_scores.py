@@ -91,32 +91,36 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
 def _with_other_nodes(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
     """Return bad ends of an event for a workload when the scheduler picks other nodes; empty if none was found.
 
-    First it picks any node that fits, as with other weights of its scores; then those against the workload.
+    First it picks any node that fits, as with other weights of its scores; then those against the workload. Where a
+    course follows no preemption, an end says nothing if a pod waits that may preempt others.
     """
+    strong = {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
 
     def is_bad(end: FinalState) -> bool:
         return verdict_of(event, [end])[0] == BAD
 
-    anywhere = work.tried(lambda: courses.ends_anywhere(event, number, is_bad), None, 2)
-    return anywhere or _against(courses, event, number, is_bad)
-
-
-def _against(courses: Courses, event: str, number: int, is_bad: Callable[[FinalState], bool]) -> Sequence[FinalState]:
-    """Return bad ends of courses against a workload, the second only where the first nearly keeps a pod waiting.
-
-    Skip ends where a pod waits that may preempt others: these courses do not follow preemption by another scheduler.
-    """
-    strong = {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
-    if courses.simulated.workloads[number].ref in strong:
-        return ()
-    ends: list[FinalState] = []
-
-    def is_sought(end: FinalState) -> bool:
-        ends.append(end)
+    def is_surely_bad(end: FinalState) -> bool:
         return is_bad(end) and strong.isdisjoint(_waiting(end))
 
+    is_sought = is_bad if courses.preempts(number) else is_surely_bad
+    anywhere = work.tried(lambda: courses.ends_anywhere(event, number, is_sought), None, 2)
+    if anywhere or courses.simulated.workloads[number].ref in strong:
+        return anywhere or ()
+    return _against(courses, event, number, is_surely_bad)
+
+
+def _against(
+    courses: Courses, event: str, number: int, is_sought: Callable[[FinalState], bool]
+) -> Sequence[FinalState]:
+    """Return bad ends of courses against a workload, the second only where the first nearly keeps a pod waiting."""
+    ends: list[FinalState] = []
+
+    def noted(end: FinalState) -> bool:
+        ends.append(end)
+        return is_sought(end)
+
     for draw in range(DRAWS_AGAINST):
-        bad_ends = courses.ends_against(event, number, draw, is_sought)
+        bad_ends = courses.ends_against(event, number, draw, noted)
         if bad_ends or not any(map(is_nearly_displaced, ends)):
             return bad_ends
         ends.clear()

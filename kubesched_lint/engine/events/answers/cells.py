@@ -36,6 +36,7 @@ REFUSED = "refused"
 NONE = "none"
 """The event does not concern the workload."""
 NOT_ASKED = "an answer, which nobody asked for"
+"""What is missing in a cell that is open because only a proven bad end was asked about."""
 UNREACHABLE = " unreachable"
 """The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 

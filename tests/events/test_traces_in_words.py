@@ -9,6 +9,7 @@ from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.text import brief
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.answers.cells import Witness
+from kubesched_lint.engine.runs.judging import VIOLATES
 from kubesched_lint.report.simulation.report import as_json, as_text
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload
@@ -86,3 +87,17 @@ def test_who_drives_out_a_pod_of_the_asked_workload_is_told() -> None:
     assert "× weak" in end.lines[0]
     assert "strong preempts" in end.lines[0]
     assert "other workloads find nodes" in end.lines[0]
+
+
+def test_the_nodes_of_many_pods_are_counted() -> None:
+    """A drain that a budget blocks: no search follows a hundred pods, so counting says what blocks it."""
+    budget = other(
+        "PodDisruptionBudget",
+        "web",
+        "policy/v1",
+        spec={"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    )
+    result = report_of(sketch(4), workload("Deployment", "web", 100, asking("100m")), budget, events=("drain",))
+    end = cell(result, "web", "drain")
+    assert (end.why, end.message) == ("PDB web allows no eviction", VIOLATES)
+    assert bad(result, "web", "drain").lines[0] == "deploy: web → 12 nodes (100×)"

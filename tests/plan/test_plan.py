@@ -27,6 +27,7 @@ from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, 
 from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, differs, direction
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.nodes.node import ZONE
+from kubesched_lint.engine.runs.judging import VIOLATES
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
 from kubesched_lint.linter.options import Options
@@ -183,6 +184,24 @@ def test_a_change_beside_the_workload_is_listed() -> None:
     assert one.change is None
     assert [(cell.event, cell.direction) for cell in one.cells] == [("drain", WORSE)]
     assert [(b.budget, b.is_new) for b in found.budgets] == [("keep", True)]
+
+
+def test_a_budget_that_blocked_a_drain_which_no_search_follows_is_told() -> None:
+    """Of the side before the change no trace is told; counting says that the budget allowed no eviction."""
+    blocking: dict[str, Any] = {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "keep", "namespace": "shop"},
+        "spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    lenient = {**blocking, "spec": {**blocking["spec"], "maxUnavailable": 1}}
+    many = web(replicas=100)
+    found = planned(read([many, blocking]), read([many, lenient]), sketch(4))
+    assert [(b.budget, b.is_new) for b in found.budgets] == [("keep", False)]
+    (drained,) = found.workloads[0].cells
+    assert drained.before is not None
+    assert (drained.before.why, drained.before.message) == ("PDB keep allows no eviction", VIOLATES)
+    assert drained.before.worst is None
 
 
 def test_a_change_of_one_workload_concerns_all_whose_pods_its_budget_counts() -> None:

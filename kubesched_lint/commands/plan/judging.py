@@ -65,7 +65,7 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     for scene in scenes:
         effort = effort_for(len(scene.shown), rows)
         last = _part(left, partial(_simulated, scene.after, scene, events, effort, len(scenes)))
-        effort = effort._replace(is_asked=_compares(last, scene.changes))
+        effort = effort._replace(is_asked=_compares(last, scene.changes), has_examples=False)
         first = _part(left - 1, partial(_simulated, scene.before, scene, events, effort, len(scenes)))
         rows_of_scenes.append((first, last))
         left -= 2

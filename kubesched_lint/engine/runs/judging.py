@@ -88,7 +88,9 @@ def with_details(
             message = about_pod(member.workload, in_turn or granted.message, granted.pods)
             return replace(cell, message=message, says=CONTROLLER_SAYS, blamed=granted.quota, at=at)
     if not ends:
-        return _without_course(cell, member) if cell.verdict == BAD else cell
+        is_blocked = cell.always_stuck and member.set.drains(cell.event) and bool(member.budgets)
+        told = _refused if is_blocked else _without_course
+        return told(cell, member) if cell.verdict == BAD else cell
 
     def badness(end: FinalState) -> tuple[bool, int, int, bool]:
         return end.blocked, end.lack, end.outcome.unready, not end.is_updated

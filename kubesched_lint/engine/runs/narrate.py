@@ -214,12 +214,17 @@ def _worded(part: TracePart, numbers: Sequence[int], naming: Naming) -> list[str
 
 
 def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the steps with repeats joined: ``web → n1, web → n2`` becomes ``web → n1 n2``."""
+    """Yield the steps with repeats joined: ``web → n1, web → n2`` becomes ``web → n1 n2``; of many, nodes are counted.
+    """
     run: list[str] = []
     for number, (what, where) in enumerate(steps):
         run.append(where)
         if number + 1 == len(steps) or steps[number + 1][0] != what:
-            yield f"{what} {' '.join(run)}" if where else f"{what}{f' ({len(run)}×)' * (len(run) > 1)}"
+            times = f" ({len(run)}×)" * (len(run) > 1)
+            if where and len(run) > 2 * LONGEST_LIST:
+                yield f"{what} {many(len(set(run)), 'node')}{times}"
+            else:
+                yield f"{what} {' '.join(run)}" if where else f"{what}{times}"
             run = []
 
 

@@ -116,7 +116,7 @@ class Table:
         Until here, the two ends of a loss have a cell each.
         """
         at("traces with other scores")
-        if not self._scenario.pools:  # with pools, the nodes that the scheduler can choose are unknown
+        if self._effort.has_examples and not self._scenario.pools:  # with pools, its nodes are not known
             rows = tuple(
                 replace(row, cells=tuple(placed(cell, self._scenario) for cell in row.cells))
                 for row in with_scores(rows, self.matrix)

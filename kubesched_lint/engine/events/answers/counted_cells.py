@@ -53,6 +53,9 @@ def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, .
     ``by_itself``: whether other workloads of the set can only make a bad end worse.
     """
     fine, stuck, bound = bounds.is_fine, bounds.always_stuck, range_of(bounds)
+    why = bounds.least.why if fine else bounds.most.why
+    if blocked and bounds.most.pods >= bounds.wanted:
+        why = f"{blocked} allows no eviction"
     return Cell(
         event,
         FINE if fine else BAD,
@@ -62,7 +65,7 @@ def decided(event: str, bounds: EventBounds, blocked: str, assumes: tuple[str, .
         stuck,
         proven=not stuck or event != "drain",  # the drain of a node without its pods ends
         text=words(event, bounds.wanted, bound, stuck=stuck, always_stuck=stuck, blocked=blocked),
-        why=bounds.least.why if fine else bounds.most.why,
+        why=why,
         resource="" if fine else bounds.most.resource,
         rests_on=ON_ALL if fine or event == "drain" else bounds.most.rests_on,
         near=() if fine else bounds.most.near,

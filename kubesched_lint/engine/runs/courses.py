@@ -115,6 +115,7 @@ class _Kept:
     def __init__(self) -> None:
         self.deployed: dict[_Start, EventOutcomes] = {}
         self.outcomes: dict[tuple[tuple[int, ...], Aim | None], EventOutcomes] = {}
+        self.attempts: dict[tuple[tuple[int, ...], Aim | None], work.Attempts] = {}
         self.opposing: dict[Aim, tuple[int, ...]] = {}
         """The workloads in a course against one."""
         self.apart: dict[tuple[int, ...], SimulatedSet] = {}
@@ -322,7 +323,8 @@ class Courses:
         members = self.members(number, aim)
         kept, key = self._kept(number, members, aim), (members, aim)
         if key not in kept.outcomes:
-            kept.outcomes[key] = self._run(kept, members, aim)
+            attempts = kept.attempts.setdefault(key, work.Attempts())
+            kept.outcomes[key] = attempts.made(lambda: self._run(kept, members, aim))
         return kept.outcomes[key]
 
     def _telling(self, event: str, number: int, aim: Aim | None) -> EventOutcomes:

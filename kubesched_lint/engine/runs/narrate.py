@@ -214,7 +214,7 @@ def _worded(part: TracePart, numbers: Sequence[int], naming: Naming) -> list[str
 
 
 def _folded(steps: list[tuple[str, str]]) -> Iterator[str]:
-    """Yield the steps with repeats joined: ``web → n1, web → n2`` becomes ``web → n1 n2``; of many, nodes are counted."""
+    """Yield the steps with repeats joined, ``web → n1, web → n2`` as ``web → n1 n2``; of many, count the nodes."""
     run: list[str] = []
     for number, (what, where) in enumerate(steps):
         run.append(where)

@@ -6,7 +6,7 @@ of the default scheduler, so it gives no warning. Such courses run last, with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -28,14 +28,20 @@ LACKING = "a proof that no other trace of the default scheduler ends badly"
 
 
 def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
-    """Return the rows with open cells decided by scores, as far as the remaining work allows."""
-    decided, known = list(rows), _Known({}, {})
+    """Return the rows with open cells decided by scores, as far as the remaining work allows.
+
+    First the scheduler picks any node that fits, as with other weights of its scores: one course serves all cells. Then
+    it picks those against a workload.
+    """
+    decided = list(rows)
     try:
         with work.within(work.share(0, 4 / 3)):
-            for i, row in enumerate(rows):
-                decided[i] = replace(
-                    row, cells=tuple(_by_scores(cell, row.number, matrix, known) for cell in row.cells)
-                )
+            for find in (_anywhere, _against):
+                known = _Known(find, {}, {})
+                for i, row in enumerate(decided):
+                    decided[i] = replace(
+                        row, cells=tuple(_by_scores(cell, row.number, matrix, known) for cell in row.cells)
+                    )
     except work.OutOfWorkError:
         pass  # the other cells stay as they are
     return tuple(decided)
@@ -44,6 +50,8 @@ def with_scores(rows: Sequence[Row], matrix: Matrix) -> tuple[Row, ...]:
 class _Known(NamedTuple):
     """The ends that were found, which all workloads of one shape share: (event, shape) → ends."""
 
+    find: Callable[[Courses, str, int], Sequence[FinalState]]
+    """Returns bad ends of an event for a workload; empty if it finds none."""
     bad: dict[tuple[str, Hashable], tuple[int, Sequence[FinalState]]]
     """The workload that was asked about, and its bad ends."""
     good: dict[tuple[str, Hashable], FinalState]
@@ -51,9 +59,9 @@ class _Known(NamedTuple):
     def bad_of(self, courses: Courses, event: str, number: int) -> tuple[int, Sequence[FinalState]]:
         key = event, courses.shape_against(number)
         if key[1] is None:
-            return number, _with_other_nodes(courses, event, number)
+            return number, self.find(courses, event, number)
         if key not in self.bad:
-            self.bad[key] = number, _with_other_nodes(courses, event, number)
+            self.bad[key] = number, self.find(courses, event, number)
         return self.bad[key]
 
     def good_of(self, matrix: Matrix, event: str, number: int) -> FinalState:
@@ -88,32 +96,17 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     return replace(decided, best=witness(known.good_of(matrix, cell.event, place), workload))
 
 
-def _with_other_nodes(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
-    """Return bad ends of an event for a workload when the scheduler picks other nodes; empty if none was found.
-
-    First it picks any node that fits, as with other weights of its scores; then those against the workload. Where a
-    course follows no preemption, an end says nothing if a pod waits that may preempt others.
-    """
-    strong = {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
-
-    def is_bad(end: FinalState) -> bool:
-        return verdict_of(event, [end])[0] == BAD
-
-    def is_surely_bad(end: FinalState) -> bool:
-        return is_bad(end) and strong.isdisjoint(_waiting(end))
-
-    is_sought = is_bad if courses.preempts(number) else is_surely_bad
-    anywhere = work.tried(lambda: courses.ends_anywhere(event, number, is_sought), None, 2)
-    if anywhere or courses.simulated.workloads[number].ref in strong:
-        return anywhere or ()
-    return _against(courses, event, number, is_surely_bad)
+def _anywhere(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
+    """Return bad ends of a course on any nodes that fit."""
+    is_sought = _is_bad(event) if courses.preempts(number) else _is_surely_bad(courses, event)
+    return work.tried(lambda: courses.ends_anywhere(event, number, is_sought), None, 2) or ()
 
 
-def _against(
-    courses: Courses, event: str, number: int, is_sought: Callable[[FinalState], bool]
-) -> Sequence[FinalState]:
+def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
     """Return bad ends of courses against a workload, the second only where the first nearly keeps a pod waiting."""
-    ends: list[FinalState] = []
+    if courses.simulated.workloads[number].ref in _strong(courses):
+        return ()
+    is_sought, ends = _is_surely_bad(courses, event), list[FinalState]()
 
     def noted(end: FinalState) -> bool:
         ends.append(end)
@@ -125,6 +118,21 @@ def _against(
             return bad_ends
         ends.clear()
     return ()
+
+
+def _is_bad(event: str) -> Callable[[FinalState], bool]:
+    return lambda end: verdict_of(event, [end])[0] == BAD
+
+
+def _is_surely_bad(courses: Courses, event: str) -> Callable[[FinalState], bool]:
+    """Whether an end is bad where a course follows no preemption: it says nothing if a pod waits that may preempt."""
+    is_bad, strong = _is_bad(event), _strong(courses)
+    return lambda end: is_bad(end) and strong.isdisjoint(_waiting(end))
+
+
+def _strong(courses: Courses) -> Collection[ObjectRef]:
+    """Return the workloads whose pods may preempt others."""
+    return {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
 
 
 def _waiting(end: FinalState) -> Iterator[ObjectRef]:

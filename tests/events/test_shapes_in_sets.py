@@ -164,13 +164,13 @@ def test_what_is_shown_of_another_has_its_own_name(monkeypatch):
     """Both are in each course: in the words of a course of one, the two have exchanged their names."""
     small = workload("Deployment", "small", 60, asking("1"))
     agents = [workload("DaemonSet", f"agent{i}", None, asking("250m")) for i in range(2)]
-    asked, original = [], by_scores._with_other_nodes
+    asked, original = [], by_scores._anywhere
 
-    def with_other_nodes(courses, event, number):
+    def anywhere(courses, event, number):
         asked.append(number)
         return original(courses, event, number)
 
-    monkeypatch.setattr(by_scores, "_with_other_nodes", with_other_nodes)
+    monkeypatch.setattr(by_scores, "_anywhere", anywhere)
     found = report_of(sketch(9), small, *agents, events=("deploy",))
     one, other = (cell(found, name, "deploy").worst for name in ("agent0", "agent1"))
     assert len(asked) == 1

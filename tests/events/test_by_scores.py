@@ -110,3 +110,19 @@ def test_workloads_of_one_shape_share_a_course_under_their_own_names(monkeypatch
     assert bad["verdict"] == "by-scores"
     assert "b →" in str(bad["worst"])
     assert "agent" not in str(bad["worst"])
+
+
+def test_alone_in_a_course_no_choice_of_nodes_is_tried(monkeypatch):
+    """In a large set each workload has courses of its own, and counting knows how a course without others ends."""
+    tried, original = [], courses.Courses._deployed
+
+    def deployed(self, start):
+        tried.append(start.against)
+        return original(self, start)
+
+    monkeypatch.setattr(courses.Courses, "_deployed", deployed)
+    web = workload("Deployment", "web", 4, asking("1"))
+    result = report_of(sketch(60, "abc", "4"), agents(), web, events=("deploy",))
+    assert cell(result, "agent", "deploy").verdict == BY_SCORES
+    assert courses.ANY_NODE not in tried
+    assert len(tried) > 1, "those against it are followed"

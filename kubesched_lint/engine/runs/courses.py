@@ -217,7 +217,7 @@ class Courses:
     def ends_anywhere(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
         """Return the sought ends of a course on any nodes that fit, for the first node or zone lost that has any."""
         members = self.members(number, None)
-        if not self._is_followed(event, number):
+        if not self._is_followed(event, number) or self._ends_well(event, number, None):
             return []
         if members not in self._anywhere:
             start = self._start(members, None)._replace(runs=1, against=ANY_NODE)

@@ -27,6 +27,7 @@ from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, DEPENDS, 
 from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, differs, direction
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.nodes.node import ZONE
+from kubesched_lint.engine.runs.courses import Wanted
 from kubesched_lint.engine.runs.judging import VIOLATES
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
@@ -325,7 +326,7 @@ def test_of_what_ends_well_afterwards_only_a_proven_bad_end_before_is_asked(monk
 
     def noted(*args: Any, **more: Any) -> Any:
         effort = args[4]
-        asked.append(sorted(ref.name for ref in more["only"] if effort.is_asked(ref, "deploy")))
+        asked.append(sorted(ref.name for ref in more["only"] if effort.wanted(ref, "deploy") == Wanted.ALL))
         return original(*args, **more)
 
     monkeypatch.setattr(judging, "simulate", noted)
@@ -339,6 +340,27 @@ def test_of_what_ends_well_afterwards_only_a_proven_bad_end_before_is_asked(monk
     assert [str(each.object) for each in told.workloads] == ["Deployment default/crowd"]
     told = planned(read([agents, crowd[0], lost]), read([agents, crowd[0], mended]), cluster)
     assert [(str(each.object), each.direction) for each in told.workloads] == [("Deployment default/lost", BETTER)]
+
+
+def test_of_what_only_scores_keep_from_failing_a_proof_before_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three pods cannot fill a node, four may: that the agents were sure of room is news, how likely it was is none."""
+    asked, original = [], judging.simulate
+
+    def noted(*args: Any, **more: Any) -> Any:
+        asked.append({ref.name: args[4].wanted(ref, "deploy") for ref in more["only"]})
+        return original(*args, **more)
+
+    monkeypatch.setattr(judging, "simulate", noted)
+    agents = workload("DaemonSet", "agent", None, asking("1"))
+    three, four, five = (workload("Deployment", "crowd", replicas, asking("1")) for replicas in (3, 4, 5))
+    cluster = sketch(10, "abc", "4")
+    told = planned(read([agents, three]), read([agents, four]), cluster)
+    assert asked[1] == {"agent": Wanted.COUNTED, "crowd": Wanted.ALL}
+    (agent,) = (each for each in told.workloads if each.object.name == "agent")
+    (deployed,) = (each for each in agent.cells if each.event == "deploy")
+    assert (deployed.direction, deployed.after and deployed.after.verdict) == (WORSE, BY_SCORES)
+    told = planned(read([agents, four]), read([agents, five]), cluster)
+    assert [str(each.object) for each in told.workloads] == ["Deployment default/crowd"]
 
 
 @pytest.mark.parametrize("seed", [1, 4, 9])

@@ -25,7 +25,8 @@ from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, Cell
+from kubesched_lint.engine.runs.courses import Effort, Wanted
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
 from kubesched_lint.progress import titled
@@ -65,22 +66,32 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     for scene in scenes:
         effort = effort_for(len(scene.shown), rows)
         last = _part(left, partial(_simulated, scene.after, scene, events, effort, len(scenes)))
-        effort = effort._replace(is_asked=_compares(last, scene.changes), has_examples=False)
+        effort = effort._replace(wanted=_compares(last, scene.changes), has_examples=False)
         first = _part(left - 1, partial(_simulated, scene.before, scene, events, effort, len(scenes)))
         rows_of_scenes.append((first, last))
         left -= 2
     return rows_of_scenes
 
 
-def _compares(after: SimulationReport | None, changed: Container[ObjectRef]) -> Callable[[ObjectRef, str], bool]:
-    """Return whether to ask how an event ended before the change.
+def _compares(after: SimulationReport | None, changed: Container[ObjectRef]) -> Callable[[ObjectRef, str], Wanted]:
+    """Return what to ask of an end before the change.
 
     Where a workload that does not change itself ends well afterwards, that is news only if counting proves a bad end
-    before.
+    before; and where only the default scores avoid a bad end, only if counting proved a good one.
     """
     rows = () if after is None else ((after.workloads[row.number].ref, row.cells) for row in after.rows)
-    compared = {(ref, c.event) for ref, cells in rows for c in cells if ref in changed or not c.is_harmless}
-    return lambda ref, event: (ref, event) in compared
+    wanted = {
+        (ref, cell.event): Wanted.ALL if ref in changed else _compares_with(cell)
+        for ref, cells in rows
+        for cell in cells
+    }
+    return lambda ref, event: wanted.get((ref, event), Wanted.PROVEN_BAD)
+
+
+def _compares_with(cell: Cell) -> Wanted:
+    if cell.is_harmless:
+        return Wanted.PROVEN_BAD
+    return Wanted.COUNTED if cell.verdict == BY_SCORES else Wanted.ALL
 
 
 def linted(

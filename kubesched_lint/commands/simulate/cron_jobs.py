@@ -13,7 +13,7 @@ from kubesched_lint.engine.events.answers.cells import BAD, Cell, cut_short, not
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.scenarios import cron_runs, with_cron_runs
-from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.engine.runs.courses import Effort, Wanted
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.verdicts.matrix import Row
 from kubesched_lint.engine.verdicts.table import Table
@@ -38,7 +38,11 @@ def rows_of_runs(
     if not runs or RUN not in events:
         return
     short = ((cron_job, Row(0, (cut_short(RUN, cron_job.replicas, work.WHY),))) for cron_job in runs.values())
-    of_runs = effort._replace(is_asked=lambda ref, event: ref in runs and effort.is_asked(runs[ref].ref, event))
+
+    def wanted(ref: ObjectRef, event: str) -> Wanted:
+        return effort.wanted(runs[ref].ref, event) if ref in runs else Wanted.PROVEN_BAD
+
+    of_runs = effort._replace(wanted=wanted)
     rows = work.tried(
         lambda: list(_judged(Table(with_cron_runs(scenario), cluster, of_runs, prepared, runs), runs)), None, 2
     )

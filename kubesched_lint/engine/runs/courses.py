@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from enum import IntEnum
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -37,6 +38,16 @@ from kubesched_lint.engine.runs.judging import verdict_of
 from kubesched_lint.engine.runs.orders import Orders
 
 
+class Wanted(IntEnum):
+    """How much is asked about the end of an event."""
+
+    PROVEN_BAD = 0
+    """Whether counting proves that it is bad."""
+    COUNTED = 1
+    """What counting says."""
+    ALL = 2
+
+
 class Effort(NamedTuple):
     """Limits: states per search, seeded runs where there is no search, nodes whose loss the runs try."""
 
@@ -49,8 +60,8 @@ class Effort(NamedTuple):
     has_examples: bool = True
     """Whether an end that counting proves bad has a trace, and a likely one a trace with other scores if that ends
     badly: not where it only confirms what another scenario shows, or is only compared with another end."""
-    is_asked: Callable[[ObjectRef, str], bool] = lambda _ref, _event: True
-    """Whether to tell how an event ends for a workload; if not, only whether counting proves that it ends badly."""
+    wanted: Callable[[ObjectRef, str], Wanted] = lambda _ref, _event: Wanted.ALL
+    """How much to tell of the end of an event for a workload."""
 
 
 _AIMED = 3 / 2

@@ -6,7 +6,7 @@ of the default scheduler, so it gives no warning. Such courses run last, with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -130,9 +130,9 @@ def _is_surely_bad(courses: Courses, event: str) -> Callable[[FinalState], bool]
     return lambda end: is_bad(end) and strong.isdisjoint(_waiting(end))
 
 
-def _strong(courses: Courses) -> Collection[ObjectRef]:
+def _strong(courses: Courses) -> frozenset[ObjectRef]:
     """Return the workloads whose pods may preempt others."""
-    return {courses.simulated.workloads[i].ref for i in drivers(courses.simulated)}
+    return frozenset(courses.simulated.workloads[i].ref for i in drivers(courses.simulated))
 
 
 def _waiting(end: FinalState) -> Iterator[ObjectRef]:

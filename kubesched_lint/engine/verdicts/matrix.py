@@ -37,7 +37,7 @@ from kubesched_lint.engine.events.start.quotas import capped, most_pods
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, UNREACHABLE_OF, SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.runs.aims import Aim, AimedCourses
-from kubesched_lint.engine.runs.courses import Courses, Effort
+from kubesched_lint.engine.runs.courses import Courses, Effort, Wanted
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import method, verdict_of, with_details
 from kubesched_lint.engine.scenario.limits import MOST_NODES
@@ -91,7 +91,9 @@ class Matrix:
             with work.within(work.share(0, COUNTED)):
                 for place in asked:
                     for event in events:
-                        if self._is_asked(event, place) and not idle(self.simulated.member(place), event):
+                        if self._wanted(event, place) >= Wanted.COUNTED and not idle(
+                            self.simulated.member(place), event
+                        ):
                             self.counting.bounds(event, group_in(self.simulated.member(place), event), place)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
@@ -176,7 +178,7 @@ class Matrix:
 
     def _answer(self, event: str, number: int) -> Cell:
         members = group_in(self.simulated.member(number), event)
-        is_asked = self._is_asked(event, number) or self._is_searched(members)
+        is_asked = self._wanted(event, number) >= Wanted.COUNTED or self._is_searched(members)
         if not is_asked and not self.counting.proves_bad_end(event, members, number):
             return verdicts.cut_short(event, self.simulated.member(number).wanted, NOT_ASKED)
         bounds = self.counting.bounds(event, members, number)
@@ -356,12 +358,12 @@ class Matrix:
 
     def courses(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        if not self._is_asked(event, number) or not self._has_courses(event, number, aim):
+        if self._wanted(event, number) < Wanted.ALL or not self._has_courses(event, number, aim):
             return []
         return [] if self._is_untold(number, aim) else self.seeded.ends(event, number, aim, is_known=is_known)
 
-    def _is_asked(self, event: str, number: int) -> bool:
-        return self.effort.is_asked(self.simulated.workloads[number].ref, UNREACHABLE_OF.get(event, event))
+    def _wanted(self, event: str, number: int) -> Wanted:
+        return self.effort.wanted(self.simulated.workloads[number].ref, UNREACHABLE_OF.get(event, event))
 
     def _is_untold(self, number: int, aim: Aim | None) -> bool:
         """Whether pods that meet a workload in a course may preempt others, and no course can follow that."""
@@ -383,7 +385,7 @@ class Matrix:
         blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
         fine, bad = bounds.is_fine, bounds.is_bad
         is_open = not (fine or bad) and self._has_courses(event, number)
-        if is_open and self._is_asked(event, number) and self.seeded.always_ends_well(event, number):
+        if is_open and self._wanted(event, number) == Wanted.ALL and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
@@ -444,7 +446,7 @@ class Matrix:
 
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
-        if not self._is_asked(event, number):
+        if self._wanted(event, number) < Wanted.ALL:
             return NOT_ASKED
         if not self._has_courses(event, number):
             return _refused_by_quota(self.simulated.member(number), event)

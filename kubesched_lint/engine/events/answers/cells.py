@@ -36,7 +36,7 @@ REFUSED = "refused"
 NONE = "none"
 """The event does not concern the workload."""
 NOT_ASKED = "an answer, which nobody asked for"
-"""What is missing in a cell that is open because only a proven bad end was asked about."""
+"""What is missing in a cell that is open because only a proof was asked for."""
 UNREACHABLE = " unreachable"
 """The end of the text of a loss that is worse if the lost nodes are only unreachable, not deleted."""
 
@@ -124,7 +124,7 @@ class Cell(Struct, frozen=True):
 
     @property
     def is_asked(self) -> bool:
-        """Whether anything but a bad end was asked about (see ``Effort.is_asked``)."""
+        """Whether more than a proof was asked for (see ``Effort.wanted``)."""
         return NOT_ASKED not in self.missing
 
 

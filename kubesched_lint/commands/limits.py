@@ -30,7 +30,7 @@ MOST_ADDED = 100
 """Nodes that ``--add-nodes`` adds; a larger number is refused."""
 MOST_SCALED = 1_000_000
 """Replicas that ``--scale`` sets; a larger number is refused."""
-STEPS_EACH_OF_ORDINARY = 45_000
+STEPS_EACH_OF_ORDINARY = 30_000
 """Steps of ``simulate`` per workload of an ordinary set, at least a tenth of ``MOST_STEPS``; cells beyond are likely
 after fewer traces, or unknown."""
 STEPS_EACH_OF_LARGE = 15_000

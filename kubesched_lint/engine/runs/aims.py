@@ -34,8 +34,8 @@ class Aim(NamedTuple):
     """Only from the event on, after a deployment without an aim."""
 
 
-DRAWS_AGAINST = 2
-"""Number of courses against a workload."""
+DRAWS = 2
+"""Number of courses on any nodes that fit, and of those against a workload."""
 
 
 _SHARED = ("deploy", *UNREACHABLE_OF, *UNREACHABLE_OF.values())

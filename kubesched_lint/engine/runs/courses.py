@@ -32,7 +32,7 @@ from kubesched_lint.engine.events.start.shapes import shape, shape_in_set
 from kubesched_lint.engine.events.start.simulated_set import LOSSES, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import anew, bare_timeline, timeline_of
 from kubesched_lint.engine.events.transitions.adverse import victim_key
-from kubesched_lint.engine.runs.aims import DRAWS_AGAINST, Aim
+from kubesched_lint.engine.runs.aims import DRAWS, Aim
 from kubesched_lint.engine.runs.event_outcomes import EventOutcomes, FinalState
 from kubesched_lint.engine.runs.judging import verdict_of
 from kubesched_lint.engine.runs.orders import Orders
@@ -158,8 +158,8 @@ class Courses:
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._beside: dict[frozenset[int], SimulatedSet] = {}
         """Rivals → the set beside them."""
-        self._anywhere: dict[tuple[int, ...], EventOutcomes | None] = {}
-        """Members → their course on any nodes that fit; None if it takes too many steps."""
+        self._anywhere: dict[_Start, EventOutcomes | None] = {}
+        """The courses on any nodes that fit; None if one takes too many steps."""
         self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Aim] = set()
@@ -225,18 +225,21 @@ class Courses:
             return []
         return self._followed(aim, lambda: self.event_outcomes(number, aim).first_ends(event, number, is_sought))
 
-    def ends_anywhere(self, event: str, number: int, is_sought: Callable[[FinalState], bool]) -> list[FinalState]:
+    def ends_anywhere(
+        self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
+    ) -> list[FinalState]:
         """Return the sought ends of a course on any nodes that fit, for the first node or zone lost that has any."""
         members = self.members(number, None)
         if not self._is_followed(event, number) or self._ends_well(event, number, None):
             return []
-        if members not in self._anywhere:
-            start = self._start(members, None)._replace(runs=1, against=ANY_NODE)
-            self._anywhere[members] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
-        outcomes = self._anywhere[members]
-        return (
-            [] if outcomes is None else self._at_telling(outcomes, event, number).first_ends(event, number, is_sought)
-        )
+        start = self._start(members, None)
+        start = start._replace(runs=1, against=ANY_NODE, seed=start.seed + draw)
+        if start not in self._anywhere:
+            self._anywhere[start] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
+        outcomes = self._anywhere[start]
+        if outcomes is None:
+            return []
+        return self._at_telling(outcomes, event, number).first_ends(event, number, is_sought)
 
     def preempts(self, number: int) -> bool:
         """Whether pods preempt others in a course without an aim."""
@@ -437,7 +440,7 @@ class Courses:
 
     def shape_against(self, number: int) -> Hashable | None:
         """Return the shape of a workload if courses against all workloads of its shape are the same but for names."""
-        met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS_AGAINST))
+        met = tuple(number in self._orders.crowd(draw) for draw in range(DRAWS))
         if not any(met) and self._victim_key(number) is not None:
             return shape(self.simulated.member(number))
         alike = shape_in_set(self.simulated.member(number))

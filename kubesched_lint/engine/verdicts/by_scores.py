@@ -7,6 +7,7 @@ of the default scheduler, so it gives no warning. Such courses run last, with th
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.events.answers.cells import BAD, BY_SCORES, LIKELY, Cell
 from kubesched_lint.engine.events.start.preemption_scope import drivers
 from kubesched_lint.engine.model.workloads.workload import Workload
-from kubesched_lint.engine.runs.aims import DRAWS_AGAINST
+from kubesched_lint.engine.runs.aims import DRAWS
 from kubesched_lint.engine.runs.courses import Courses
 from kubesched_lint.engine.runs.displacing import is_nearly_displaced
 from kubesched_lint.engine.runs.event_outcomes import FinalState
@@ -97,23 +98,34 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
 
 
 def _anywhere(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
-    """Return bad ends of a course on any nodes that fit."""
+    """Return bad ends of courses on any nodes that fit."""
     is_sought = _is_bad(event) if courses.preempts(number) else _is_surely_bad(courses, event)
-    return work.tried(lambda: courses.ends_anywhere(event, number, is_sought), None, 2) or ()
+
+    def follow(draw: int, noted: Callable[[FinalState], bool]) -> Sequence[FinalState]:
+        return work.tried(lambda: courses.ends_anywhere(event, number, draw, noted), (), 2)
+
+    return _in_draws(follow, is_sought)
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
-    """Return bad ends of courses against a workload, the second only where the first nearly keeps a pod waiting."""
+    """Return bad ends of courses against a workload."""
     if courses.simulated.workloads[number].ref in _strong(courses):
         return ()
-    is_sought, ends = _is_surely_bad(courses, event), list[FinalState]()
+    return _in_draws(partial(courses.ends_against, event, number), _is_surely_bad(courses, event))
+
+
+def _in_draws(
+    follow: Callable[[int, Callable[[FinalState], bool]], Sequence[FinalState]], is_sought: Callable[[FinalState], bool]
+) -> Sequence[FinalState]:
+    """Return the sought ends that ``follow`` finds, in the second draw only if the first nearly keeps a pod waiting."""
+    ends: list[FinalState] = []
 
     def noted(end: FinalState) -> bool:
         ends.append(end)
         return is_sought(end)
 
-    for draw in range(DRAWS_AGAINST):
-        bad_ends = courses.ends_against(event, number, draw, noted)
+    for draw in range(DRAWS):
+        bad_ends = follow(draw, noted)
         if bad_ends or not any(map(is_nearly_displaced, ends)):
             return bad_ends
         ends.clear()

@@ -28,7 +28,7 @@ from kubesched_lint.engine.events.answers.order import BETTER, OTHER, WORSE, dif
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.findings import Report
+from kubesched_lint.linter.linted import Linted
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.report.html.plan import as_html
@@ -491,13 +491,13 @@ def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:
 
 def test_both_sides_are_linted_in_the_scenarios_that_were_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one found out about a scenario, such as the nodes that its pools add, the other must not find out again."""
-    scenarios, linted = [], judging.report_on
+    scenarios, linted = [], judging.run_rules
 
-    def noted(*given: Any, scenario: Scenario | None, **named: Any) -> Report:
+    def noted(*given: Any, scenario: Scenario | None, **named: Any) -> Linted:
         scenarios.append(scenario)
         return linted(*given, scenario=scenario, **named)
 
-    monkeypatch.setattr(judging, "report_on", noted)
+    monkeypatch.setattr(judging, "run_rules", noted)
     plan_of([web()], [web(replicas=3)])
     assert len(scenarios) == 2
     assert all(scenario is not None and scenario.answers for scenario in scenarios)

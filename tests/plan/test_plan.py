@@ -503,6 +503,35 @@ def test_both_sides_are_linted_in_the_scenarios_that_were_simulated(monkeypatch:
     assert all(scenario is not None and scenario.answers for scenario in scenarios)
 
 
+def test_each_environment_is_linted_in_the_scenario_that_was_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of several environments was laid over the cluster and counted for its cells, and again for its findings."""
+    simulated: list[Scenario] = []
+    linted: list[Scenario] = []
+    simulate, run_rules = judging.simulate, judging.run_rules
+
+    def noting_cells(*given: Any, written: Scenario, **named: Any) -> Any:
+        simulated.append(written)
+        return simulate(*given, written=written, **named)
+
+    def noting_findings(*given: Any, scenario: Scenario, **named: Any) -> Linted:
+        linted.append(scenario)
+        return run_rules(*given, scenario=scenario, **named)
+
+    monkeypatch.setattr(judging, "simulate", noting_cells)
+    monkeypatch.setattr(judging, "run_rules", noting_findings)
+    before, after = (
+        {
+            f"{name}/web.yaml": json.dumps(web(replicas=size))
+            for name, size in zip(("prod", "staging"), sizes, strict=True)
+        }
+        for sizes in ((1, 2), (3, 4))
+    )
+    plan_of_files(before, after)
+    assert len(linted) == 2
+    assert len(simulated) == 4
+    assert all(any(whole.part(part.manifests) is part for whole in linted) for part in simulated)
+
+
 def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:
     other = with_image(web(replicas=1), "web:2")
     first, second = (json.dumps(value) for value in (web(), other))

@@ -94,7 +94,12 @@ def linted(
     if len(scenes) == 1:
         known: list[tuple[Cluster, Scenario | None]] = [(side.cluster, side.written) for side in scenes[0].sides]
     else:
-        known = [(each, None) for each in clusters_of(before, after, clusters, running=running)]
+        sides = zip(*(scene.sides for scene in scenes), strict=True)
+        own = zip(clusters_of(before, after, clusters, running=running), sides, strict=True)
+        known = [
+            (cluster, next((side.whole for side in of_scenes if side.cluster is cluster), None))
+            for cluster, of_scenes in own
+        ]
     if _read_the_same(before, after) and known[0][0] is known[1][0]:
         before_change = after_change = _linted(3, after, *known[1], rulebook)
     else:

@@ -81,9 +81,13 @@ class Table:
         Where a row takes nearly all steps that are left, its cells are unknown, and the other rows are still told.
         """
         with work.within(work.share(0, _NEARLY_ALL)):
-            tested = _each(rows, lambda row: self._surviving(established(row, self._refuter), self._table(row.number)))
+            tested = _each(rows, lambda row: self._surviving(self._established(row), self._table(row.number)))
         missing = self._facts.table(tested)
         return self._with_gangs(_each(tested, lambda row: self._surviving(row, missing(row.number))))
+
+    def _established(self, row: Row) -> Row:
+        """Return the row after runs that try to refute it, if anybody is told of its cells."""
+        return established(row, self._refuter) if self._effort.has_examples else row
 
     @cached_property
     def _refuter(self) -> Refuter:

@@ -47,8 +47,7 @@ class Effort(NamedTuple):
     narrates: bool = True
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
     has_examples: bool = True
-    """Whether an end that counting proves bad has a trace: not where it only confirms what another scenario shows, or
-    nobody is told of it."""
+    """Whether an end that counting proves bad has a trace: not where it only confirms what another scenario shows."""
     is_asked: Callable[[ObjectRef, str], bool] = lambda _ref, _event: True
     """Whether to tell how an event ends for a workload; if not, only whether counting proves that it ends badly."""
 

@@ -132,9 +132,11 @@ def never_rolls_out(it: Member) -> bool:
 class _Ends:
     """The bad ends of one scenario, each computed when it is asked for."""
 
-    def __init__(self, scenario: Scenario, effort: Effort) -> None:
+    def __init__(self, scenario: Scenario, *, is_told: bool = True) -> None:
         assert scenario.cluster is not None, "without a cluster there are no verdicts about nodes"
         work.spend(work.SETUP * len(scenario.manifests.workloads))
+        self._is_told = is_told
+        effort = EFFORT._replace(has_examples=is_told)
         self._table = Table(scenario, scenario.cluster, effort, _as_it_is, None)
         self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(scenario))}
         self._known: dict[str, dict[int, BadEnd | None]] = {}
@@ -156,7 +158,7 @@ class _Ends:
         return place is not None and all(stuck_at(simulated.member(place), size) for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
-        cells = self._table.bad_end(event, number)
+        cells = self._table.bad_end(event, number, is_told=self._is_told)
         if cells is None:
             return None
         as_it_is, left = cells
@@ -175,9 +177,9 @@ def _as_it_is(simulated: SimulatedSet) -> SimulatedSet:
 
 @once_per_scenario
 def _ends(scenario: Scenario) -> _Ends:
-    return _Ends(scenario, EFFORT)
+    return _Ends(scenario)
 
 
 @once_per_scenario
 def _untold_ends(scenario: Scenario) -> _Ends:
-    return _Ends(scenario, EFFORT._replace(has_examples=False))
+    return _Ends(scenario, is_told=False)

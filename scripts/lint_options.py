@@ -6,14 +6,11 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
-from inspect import signature
 from pathlib import Path as File
-from types import NoneType
-from typing import Any, get_args
 
 from msgspec.structs import astuple
 
+from kubesched_lint.cli.parsing.declared import options_of
 from kubesched_lint.cli.parsing.invocation import Option
 
 _FILE = File(__file__).parents[1] / "kubesched_lint" / "cli" / "parsing" / "_lint_options.py"
@@ -37,37 +34,9 @@ def options() -> list[Option]:
     """Return the options and the argument of ``lint``, in Typer's order. Raises ValueError for one of another kind."""
     from typer.main import get_command
 
-    from kubesched_lint.cli.subcommands.lint import app, lint
+    from kubesched_lint.cli.subcommands.lint import app
 
-    declared = signature(lint, eval_str=True).parameters
-    own = (option for option in get_command(app).params if not getattr(option, "is_eager", False))
-    return [_option(option, declared[option.name].annotation) for option in own]
-
-
-def _option(parameter: Any, annotation: Any) -> Option:
-    declared, info = get_args(annotation)
-    (of_values,) = (argument for argument in get_args(declared | None) if argument is not NoneType)
-    kind = _kind(parameter, of_values)
-    default = () if kind == "texts" else parameter.default
-    if isinstance(default, Enum):
-        default = default.value
-    names = (tuple(parameter.opts), tuple(parameter.secondary_opts))
-    if parameter.param_type_name == "argument":
-        names = ((), ())
-    choices = tuple(str(choice) for choice in of_values) if kind == "choice" else ()
-    return Option(parameter.name, *names, kind, default, choices, info.min if kind == "number" else 0)
-
-
-def _kind(parameter: Any, declared: Any) -> str:
-    """Return the kind of an option by its type; Typer has no public name for what it makes of that."""
-    if declared == list[str]:
-        return "texts"
-    kind = {bool: "flag", str: "text", int: "number"}.get(declared)
-    if kind is None and isinstance(declared, type) and issubclass(declared, Enum):
-        kind = "choice"
-    if kind is None or parameter.nargs != 1 or parameter.envvar:
-        raise ValueError(f"{parameter.name}: no ordinary option")
-    return kind
+    return options_of(get_command(app))
 
 
 def main() -> None:

@@ -66,12 +66,13 @@ class _Commands(CommandGroup):
             return None
         if self._is_listing:
             return TyperCommand(cmd_name, short_help=_COMMANDS[cmd_name])
-        if cmd_name != "lint":
-            gc.set_threshold(50_000)  # see main(); the objects of a simulation live long
-            gc.enable()
         command = typer.main.get_command(
             import_module(f"kubesched_lint.cli.subcommands.{_MODULES.get(cmd_name, cmd_name)}").app
         )
+        if cmd_name != "lint":
+            gc.freeze()  # what was imported stays
+            gc.set_threshold(50_000)  # see main(); the objects of a simulation live long
+            gc.enable()
         command.name = cmd_name
         return command
 

@@ -13,10 +13,10 @@ from typer.testing import CliRunner, Result
 
 from kubesched_lint.cli.app import app
 from kubesched_lint.commands.lint import report_extras
-from kubesched_lint.commands.lint.run import report_on
 from kubesched_lint.commands.plan import judging
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.runs.courses import Effort
+from kubesched_lint.linter.linted import linted as run_rules
 from kubesched_lint.programs import WorkTree
 from kubesched_lint.report.markdown import COMMENT_OF_GITHUB, size
 from tests.check.live import deployment, node, running, stored
@@ -123,9 +123,9 @@ def test_a_plan_judges_each_side_only_where_something_changes(repo: Path, monkey
 
     def counting(*args: Any, **more: Any) -> Any:
         linted.append(args)
-        return report_on(*args, **more)
+        return run_rules(*args, **more)
 
-    monkeypatch.setattr(judging, "report_on", counting)
+    monkeypatch.setattr(judging, "run_rules", counting)
     plan = json.loads(run("plan", "HEAD", "--format", "json").stdout)
     assert len(linted) == 2 * 2 + 4 * 1, "both sides on two clusters, and four targets that do not change"
     (new,) = plan["findings"]["new"]

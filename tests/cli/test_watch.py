@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import pytest
 
-from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.linter.linted import linted
 from kubesched_lint.session import watch
 from kubesched_lint.session.watch import Watch
 from tests.program import called
@@ -112,10 +112,9 @@ def test_a_start_judges_once_and_a_change_of_nothing_tells_nothing(
     def told(*args: Any, **more: Any) -> Any:
         with open(shop / "judged.txt", "a") as file:
             file.write("again\n")
-        return report_on(*args, **more)
+        return linted(*args, **more)
 
-    monkeypatch.setattr("kubesched_lint.commands.lint.run.report_on", told)
-    monkeypatch.setattr("kubesched_lint.session.session.report_on", told)
+    monkeypatch.setattr("kubesched_lint.commands.lint.run.linted", told)
     target = '[[targets]]\nname = "{}"\npaths = ["."]\ncluster = "cluster.yaml"\n'
     if targets:
         (shop / "kubesched.toml").write_text("".join(map(target.format, targets)))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from kubesched_lint.cli.app import app
 from kubesched_lint.commands.fix.search import Mended, mend
 from kubesched_lint.engine.base.text import is_slip
 from kubesched_lint.engine.model.decode.objects import is_read
 from kubesched_lint.explaining.remedies.remedy import is_fixed
+from kubesched_lint.linter import linted
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
-from kubesched_lint.linter.reading.manifest_set import manifest_set
+from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.clusters.read import cluster_from
@@ -199,3 +203,26 @@ def test_a_constraint_is_not_bent_to_labels_that_the_api_server_refuses(tmp_path
         "      containers:\n      - {name: c, image: 'c:1'}\n"
     )
     assert mended(text, tmp_path, unsafe=True).open_files == ()
+
+
+@pytest.mark.parametrize(
+    ("args", "sets"), [(("lint", "--diff", "--unsafe-fixes", "new.yaml"), 2), (("plan", "old.yaml", "new.yaml"), 3)]
+)
+def test_no_set_is_linted_twice(
+    args: tuple[str, ...], sets: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The search for an edit began with the findings that had just been reported, and computed them again."""
+    judged: list[tuple[str, ...]] = []
+
+    def noted(manifests: ManifestSet, *given: Any, **named: Any) -> Any:
+        judged.append(tuple(document.text for document in manifests.documents))
+        return lint(manifests, *given, **named)
+
+    monkeypatch.setattr(linted, "lint", noted)
+    monkeypatch.chdir(tmp_path)
+    for name, further in (("old.yaml", ", maxUnavailable: 1"), ("new.yaml", ", maxUnavailable: 0")):
+        (tmp_path / name).write_text(WEB % further)
+    (tmp_path / "c.yaml").write_text(CLUSTER)
+    done = CliRunner().invoke(app, [*args, "-c", "c.yaml"])
+    assert "maxSurge: 0" in done.stdout
+    assert len(judged) == len(set(judged)) == sets

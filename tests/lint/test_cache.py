@@ -15,6 +15,7 @@ from kubesched_lint.commands.lint.cache import CacheFolder, Kept, cache_folder
 from kubesched_lint.commands.lint.run import Request, checked
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.findings import Report, Summary
+from kubesched_lint.linter.linted import Linted
 from kubesched_lint.linter.options import Options
 from kubesched_lint.rulebook.library import Rulebook
 
@@ -78,13 +79,13 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     from kubesched_lint.commands.lint import run as session
 
     times: list[int] = []
-    real = session.report_on
+    real = session.linted
 
-    def counted(*args: object, **more: object) -> Report:
+    def counted(*args: object, **more: object) -> Linted:
         times.append(1)
         return real(*args, **more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(session, "report_on", counted)
+    monkeypatch.setattr(session, "linted", counted)
     return times
 
 

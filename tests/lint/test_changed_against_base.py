@@ -425,14 +425,14 @@ def test_an_empty_base_is_no_base(folder: Path, words: list[str]) -> None:
 def runs(folder: Path, monkeypatch: pytest.MonkeyPatch, *args: str) -> int:
     """How many reports the command makes."""
     count = 0
-    made = run.report_on
+    made = run.linted
 
     def counted(*args: Any, **named: Any) -> Any:
         nonlocal count
         count += 1
         return made(*args, **named)
 
-    monkeypatch.setattr(run, "report_on", counted)
+    monkeypatch.setattr(run, "linted", counted)
     monkeypatch.chdir(folder)
     linted(call_of_lint([*args, "--changed=main", "--no-cache"]))
     return count

@@ -7,6 +7,9 @@ import pytest
 from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.engine.cluster.nodes.elastic import ClusterOptions
 from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.runs.courses import Courses
+from kubesched_lint.engine.scenario.scenario import Scenario
+from kubesched_lint.explaining.ends.bad_ends import bad_end
 from kubesched_lint.findings import Finding
 from kubesched_lint.linter.lint import lint
 from kubesched_lint.linter.options import Options
@@ -312,3 +315,23 @@ def test_pods_that_name_their_node_wait_for_nobody(node: str, rules: set[str]) -
 
     a, b = web(pod=f"{node} {near('b')}").replace("web", "a"), web(pod=near("a")).replace("web", "b")
     assert {rule for rule in found(f"{a}---{b}") if "affinity" in rule} == rules
+
+
+def test_what_a_remedy_would_change_is_counted_and_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a rollout ends if an old pod goes first took a deployment of the whole set, and nobody saw its trace."""
+    followed: list[object] = []
+    follow = Courses._run
+    monkeypatch.setattr(Courses, "_run", lambda *given: followed.append(given) or follow(*given))
+    many = web("3").replace("replicas: 3", "replicas: 70")
+    scenario = Scenario(
+        manifest_set(documents("m.yaml", many.encode(), is_read), "default").inventory,
+        cluster_from([("c.yaml", NODES.replace("count: 2", "count: 60").encode())], "c.yaml"),
+    )
+    (workload,) = scenario.manifests.workloads
+    silent = bad_end(scenario.member(workload), "deploy", is_told=False)
+    assert not followed
+    told = bad_end(scenario.member(workload), "deploy")
+    assert followed
+    assert silent is not None
+    assert told is not None
+    assert (silent.cell.verdict, silent.cell.bound, silent.unless) == (told.cell.verdict, told.cell.bound, told.unless)

@@ -30,7 +30,7 @@ from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs.courses import Wanted
 from kubesched_lint.engine.runs.judging import VIOLATES
 from kubesched_lint.engine.scenario.scenario import Scenario
-from kubesched_lint.findings import Report
+from kubesched_lint.linter.linted import Linted
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set
 from kubesched_lint.report.html.plan import as_html
@@ -532,16 +532,45 @@ def test_pods_of_a_workload_that_the_file_does_not_list_are_its_own() -> None:
 
 def test_both_sides_are_linted_in_the_scenarios_that_were_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """What one found out about a scenario, such as the nodes that its pools add, the other must not find out again."""
-    scenarios, linted = [], judging.report_on
+    scenarios, linted = [], judging.run_rules
 
-    def noted(*given: Any, scenario: Scenario | None, **named: Any) -> Report:
+    def noted(*given: Any, scenario: Scenario | None, **named: Any) -> Linted:
         scenarios.append(scenario)
         return linted(*given, scenario=scenario, **named)
 
-    monkeypatch.setattr(judging, "report_on", noted)
+    monkeypatch.setattr(judging, "run_rules", noted)
     plan_of([web()], [web(replicas=3)])
     assert len(scenarios) == 2
     assert all(scenario is not None and scenario.answers for scenario in scenarios)
+
+
+def test_each_environment_is_linted_in_the_scenario_that_was_simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of several environments was laid over the cluster and counted for its cells, and again for its findings."""
+    simulated: list[Scenario] = []
+    linted: list[Scenario] = []
+    simulate, run_rules = judging.simulate, judging.run_rules
+
+    def noting_cells(*given: Any, written: Scenario, **named: Any) -> Any:
+        simulated.append(written)
+        return simulate(*given, written=written, **named)
+
+    def noting_findings(*given: Any, scenario: Scenario, **named: Any) -> Linted:
+        linted.append(scenario)
+        return run_rules(*given, scenario=scenario, **named)
+
+    monkeypatch.setattr(judging, "simulate", noting_cells)
+    monkeypatch.setattr(judging, "run_rules", noting_findings)
+    before, after = (
+        {
+            f"{name}/web.yaml": json.dumps(web(replicas=size))
+            for name, size in zip(("prod", "staging"), sizes, strict=True)
+        }
+        for sizes in ((1, 2), (3, 4))
+    )
+    plan_of_files(before, after)
+    assert len(linted) == 2
+    assert len(simulated) == 4
+    assert all(any(whole.part(part.manifests) is part for whole in linted) for part in simulated)
 
 
 def test_what_a_plan_leaves_out_is_said_even_if_nothing_changes() -> None:

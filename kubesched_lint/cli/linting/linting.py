@@ -64,6 +64,7 @@ def linted(call: Invocation) -> int:
         from kubesched_lint.cli.linting.watching import watched
 
         return watched(call, lambda: _told(call)[1])
+    gc.freeze()  # what was imported stays
     gc.set_threshold(50_000, 20, 1_000)  # rarely: only traces make reference cycles, which their searches leave behind
     gc.enable()
     return _told(call)[0]

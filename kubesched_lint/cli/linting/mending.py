@@ -51,9 +51,8 @@ def mend(
     gc.freeze()  # the manifests stay until the end
     gc.enable()  # fixing lints the set many times
     closed = _read_by_others(paths) if run.options.applied else {}
-    mended = search.mend(
-        run.manifests, run.cluster, run.options, rulebook, run.report, unsafe=mending.unsafe, closed=closed
-    )
+    of_run = (run.manifests, run.cluster, run.options, rulebook, run.report)
+    mended = search.mend(*of_run, unsafe=mending.unsafe, closed=closed, known=run.linted)
     return _written(run, mended, again) if mending.write else (_shown(run, mended), int(bool(mended.open_files)))
 
 

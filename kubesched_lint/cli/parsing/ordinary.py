@@ -1,6 +1,7 @@
 """Reads ordinary arguments of ``lint`` without Typer, whose import takes longer than linting a file.
 
-``_lint_options.py`` has the options as Typer declares them. Help, joined short options and mistakes are left to Typer.
+``_lint_options.py`` has the options as Typer declares them; ``declared`` asks Typer for those of other commands. Help,
+joined short options and mistakes are left to Typer.
 """
 
 from __future__ import annotations
@@ -34,21 +35,22 @@ class Ordinary:
 
 def call_of_lint(arguments: Sequence[str]) -> Ordinary:
     """Return the call of ``lint`` with these arguments. Raises Mistake if they are not ordinary."""
-    return Ordinary(OPTIONS, _values(OPTIONS, list(with_base(arguments))))
+    return Ordinary(OPTIONS, given_in(OPTIONS, list(with_base(arguments))))
 
 
-def _values(options: Sequence[Option], arguments: Sequence[str]) -> Mapping[str, Any]:
-    """Return option → value as Click reads the arguments. Raises Mistake."""
+def given_in(options: Sequence[Option], arguments: Sequence[str]) -> Mapping[str, Any]:
+    """Return name → value of the options and arguments that are given, as Click reads them. Raises Mistake."""
     known = {
         flag: (known_option, flag in known_option.opts)
         for known_option in options
         for flag in (*known_option.opts, *known_option.secondary_opts)
     }
     values: dict[str, Any] = {}
+    words: list[str] = []
     rest = iter(arguments)
     for word in rest:
         if word == "-" or not word.startswith("-"):
-            values.setdefault("paths", []).append(word)
+            words.append(word)
             continue
         flag, equals, value = word.partition("=") if word.startswith("--") else (word, "", "")
         option, is_on = known.get(flag, (None, True))
@@ -59,7 +61,20 @@ def _values(options: Sequence[Option], arguments: Sequence[str]) -> Mapping[str,
             values.setdefault(option.name, []).append(text)
         else:
             values[option.name] = _converted(option, text)
+    values |= _placed([option for option in options if not option.opts], words)
     return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+
+def _placed(arguments: Sequence[Option], words: Sequence[str]) -> Mapping[str, Any]:
+    """Return argument → its word, or all that are left if it takes several, and is the last. Raises Mistake."""
+    values: dict[str, Any] = {}
+    for argument in arguments:
+        if words:
+            is_last = argument.kind == "texts"
+            values[argument.name], words = (list(words), []) if is_last else (words[0], words[1:])
+    if words or any(argument.kind == "texts" for argument in arguments[:-1]):
+        raise Mistake
+    return values
 
 
 def _converted(option: Option, text: Any) -> object:

@@ -12,6 +12,9 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from kubesched_lint.cli.parsing.declared import values_in
+from kubesched_lint.cli.parsing.invocation import Source
+from kubesched_lint.cli.parsing.ordinary import Mistake
 from kubesched_lint.cli.parsing.pages import page
 from kubesched_lint.engine.base.text import did_you_mean
 from kubesched_lint.printing import say, tell
@@ -34,7 +37,7 @@ _TYPES = {"<int range>": "N", "<int>": "N", "<str>": "TEXT", "<float range>": "N
 
 
 class Command(TyperCommand):
-    """A command with help like a manual page (``--help``) or on one page (``-h``); it parses arguments as usual."""
+    """A command with help like a manual page (``--help``) or on one page (``-h``); it reads arguments as usual."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options; the last takes ``-h`` from ``--help``."""
@@ -51,7 +54,15 @@ class Command(TyperCommand):
             options = [option for option in self.get_params(ctx) if option.name != "page"]
             say("\n".join(page(ctx, about, examples, options)))
             raise typer.Exit
-        return super().parse_args(ctx, args)
+        try:
+            values, given = values_in(self, args)
+        except (Mistake, ValueError):
+            return super().parse_args(ctx, args)
+        ctx.params.update(values)
+        for name in values:
+            ctx.set_parameter_source(name, Source("COMMANDLINE" if name in given else "DEFAULT"))
+        ctx.args = []
+        return []
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return list(_usage(super().collect_usage_pieces(ctx)))

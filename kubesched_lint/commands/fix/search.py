@@ -34,18 +34,16 @@ from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.places import Location, Path
 from kubesched_lint.engine.base.text import SHOWN, many
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Finding, Fix, Report, Severity
 from kubesched_lint.linter.globs import Globs
-from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.linted import Linted, linted
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.linter.results.causes import number_of
 from kubesched_lint.linter.results.proposed import source_of
 from kubesched_lint.linter.results.rule_results import RuleResult
-from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.changes import ChangeError
 from kubesched_lint.sources.manifests.document import Document
@@ -81,16 +79,17 @@ def mend(
     *,
     unsafe: bool = False,
     closed: Mapping[str, str] = NO_REASONS,
+    known: Linted | None = None,
 ) -> Mended:
     """Return the files with fixes for open findings of ``report``, in memory; reads each of these files again.
 
-    ``closed`` as in ``Workspace``. A second YAML parser reads each changed file; a file that it reads differently stays
-    unchanged.
+    ``closed`` as in ``Workspace``; ``known`` as in ``fixes_of``, if the caller has it. A second YAML parser reads each
+    changed file; a file that it reads differently stays unchanged.
     """
     wanted = [finding for finding in report.findings if finding.suppressed is None]
     while True:
         search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, wanted)), unsafe)
-        mended = _mended(search, Workspace(manifests, closed=closed), number_of(wanted), unsafe)
+        mended = _mended(search, search.linted(Workspace(manifests, closed=closed), known), number_of(wanted), unsafe)
         objections = {open_file.path: words for open_file in mended.open_files if (words := open_file.objection())}
         if not objections:
             return mended
@@ -117,17 +116,24 @@ def fix_of_one(
 
 
 def fixes_of(
-    manifests: ManifestSet, cluster: Cluster | None, options: Options, rulebook: Rulebook, findings: Sequence[Finding]
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    options: Options,
+    rulebook: Rulebook,
+    findings: Sequence[Finding],
+    known: Linted,
 ) -> Mapping[Placed, Fix]:
-    """Return the fixes for some findings that pass together, as far as a few trials show."""
+    """Return the fixes for some findings that pass together, as far as a few trials show.
+
+    ``known``: the manifests as they are, linted with these options.
+    """
     search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, findings)), True)
-    result = search.mended(search.linted(Workspace(manifests)), unsafe=True, most=MOST_REMEDIES)
+    result = search.mended(search.linted(Workspace(manifests), known), unsafe=True, most=MOST_REMEDIES)
     unsound = {open_file.path for open_file in result.workspace.differing if open_file.objection()}
     return {key: fix for key, fix in search.fixes.items() if unsound.isdisjoint(edit.path for edit in fix.edits)}
 
 
-def _mended(search: _FixSearch, workspace: Workspace, findings: int, unsafe: bool) -> Mended:
-    start = search.linted(workspace)
+def _mended(search: _FixSearch, start: _State, findings: int, unsafe: bool) -> Mended:
     result = search.mended(start, unsafe=unsafe)
     applied = dict(search.fixes)
     further = result if unsafe else search.mended(result, unsafe=True, most=MOST_REMEDIES)
@@ -244,7 +250,6 @@ class _FixSearch:
     ) -> None:
         """``only``: the single finding to fix of those that are wanted."""
         self._cluster = cluster
-        self._lasting = None if cluster is None else without_transient(cluster)
         self._options = options
         self._book = rulebook
         self._rules = options.rules(rulebook)
@@ -280,7 +285,7 @@ class _FixSearch:
         """Return the number of open findings among those to fix."""
         return number_of(finding for finding in state.open if subject_of(finding) in self._wanted)
 
-    def linted(self, workspace: Workspace) -> _State:
+    def linted(self, workspace: Workspace, known: Linted | None = None) -> _State:
         """Return the linter's results for the files of the workspace. Uses a trial, one for each kustomization that was
         rendered for it, and the steps that it takes.
         """
@@ -289,26 +294,25 @@ class _FixSearch:
             most = MOST_STEPS if self._only is None else MOST_STEPS // 2
             self._left = most + STEPS_EACH * len(workspace.manifests.documents)
         with work.within(_UNLIMITED) as meter:
-            state = self._linted(workspace)
+            state = self._linted(workspace, known)
         self._left -= meter.spent
         return state
 
-    def _linted(self, workspace: Workspace) -> _State:
-        manifests = workspace.manifests
-        report, judged = lint(manifests, self._cluster, self._options, self._rules)
-        own = suppress(report, manifests, self._book, self._rules, self._options)
+    def _linted(self, workspace: Workspace, known: Linted | None) -> _State:
+        """Lint the files of the workspace, unless they are ``known``: a rule that was cut short may see more now."""
+        of_run = (workspace.manifests, self._cluster, self._options, self._book)
+        own = known if known is not None and not known.is_cut else linted(*of_run, self._rules)
         every = own
         if self._every != self._rules:
-            wider, _ = lint(manifests, self._cluster, self._options, self._every)
-            every = suppress(wider, manifests, self._book, self._every, self._options)
+            every = linted(*of_run, self._every, scenario=own.scenario)
         return _State(
             workspace,
-            judged,
-            Scenario(manifests.inventory, self._lasting, manifests.premises(self._options)),
-            tuple(f for f in own.findings if f.suppressed is None),
-            tuple(f for f in every.findings if f.suppressed is None),
-            len(every.errors),
-            frozenset(skip.rule for skip in every.skipped),
+            own.results,
+            own.scenario,
+            tuple(f for f in own.report.findings if f.suppressed is None),
+            tuple(f for f in every.report.findings if f.suppressed is None),
+            len(every.report.errors),
+            frozenset(skip.rule for skip in every.report.skipped),
         )
 
     def mended(self, state: _State, *, unsafe: bool, most: int = MOST_TRIALS) -> _State:

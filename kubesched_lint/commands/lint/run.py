@@ -28,16 +28,14 @@ from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by, minor_of
 from kubesched_lint.engine.cluster.cluster import LIVE, ClusterError
-from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.premises.mutated import mutation_notes
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import InputError, Report, Summary
-from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.linted import Linted, linted
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet, manifest_set, ref_of
 from kubesched_lint.linter.results.proposed import is_any_written
-from kubesched_lint.linter.waivers.suppression import suppress
 from kubesched_lint.project.baseline import read_baseline
 from kubesched_lint.project.owners import with_owners
 from kubesched_lint.project.weakening import edited_by, line
@@ -146,6 +144,8 @@ class LintRun(Struct, frozen=True):
     material: Inputs
     held: Compared | None = None
     """The report held against the baseline; None without one."""
+    linted: Linted | None = None
+    """What the report was made from, for a run that mends it."""
 
     @property
     def manifests(self) -> ManifestSet:
@@ -199,6 +199,7 @@ def checked(
     if request.cluster is not None and not is_brought and (absent := _absent(request.cluster)):
         return LintRun(absent, options, Inputs(request, options, [], shared))
     entries = None if request.baseline is None else shared.entries(request.baseline, rulebook)
+    known: Linted | None = None
     before, lender = request.before, lender or shared.lender(request, options)
     changes = None if before is None else before.changes_now(request)
     files: Iterable[Input] | None = shared.brought.sets.get(reading_of(request, options))
@@ -207,11 +208,11 @@ def checked(
         read = list(files)
         past = None if before is None else _past(before, request, read, lender)
         material = Inputs(request, options, read, shared, past, lender)
-        report = _kept_or_made(material, read, rulebook) if request.cache else _made(material, rulebook)
+        report, known = (_kept_or_made(material, read, rulebook), None) if request.cache else _made(material, rulebook)
     else:
         past = None
         material = Inputs(request, options, files, shared, lender=lender)
-        report = _made(material, rulebook)
+        report, known = _made(material, rulebook)
     held = None if entries is None else _compared(report, entries, material, rulebook)
     report = with_ended_entries(held.report, options, rulebook) if held else report
     judged = report
@@ -227,7 +228,7 @@ def checked(
         report = judged_now(report, material.opened[0], request.max_age, material.version)
     report = covering(requiring_workloads(report, request, options), request.min_read)
     report = with_owners(_saying_what_is_weaker(report, judged, changes, request))
-    return LintRun(report, options, material, held)
+    return LintRun(report, options, material, held, known if request.mending else None)
 
 
 def _past(before: Before, request: Request, files: Sequence[Input], lender: Inputs) -> LintRun | None:
@@ -273,9 +274,10 @@ def _saying_what_is_weaker(report: Report, judged: Report, changes: Changes | No
     return replace(report, summary=replace(report.summary, configuration=configuration))
 
 
-def _made(material: Inputs, rulebook: Rulebook) -> Report:
-    manifests, (cluster, problem), request = material.manifests, material.opened, material.request
-    return report_on(manifests, cluster, problem, material.options, rulebook, request.paths)
+def _made(material: Inputs, rulebook: Rulebook) -> tuple[Report, Linted]:
+    manifests, (cluster, problem), options = material.manifests, material.opened, material.options
+    known = linted(manifests, cluster, options, rulebook, options.rules(rulebook))
+    return told(known, manifests, cluster, problem, options, rulebook, material.request.paths), known
 
 
 def _kept_or_made(material: Inputs, files: Sequence[Input], rulebook: Rulebook) -> Report:
@@ -286,16 +288,16 @@ def _kept_or_made(material: Inputs, files: Sequence[Input], rulebook: Rulebook) 
     request = material.request
     nodes = files_of_cluster(request.cluster, request.cluster_options.scheduler_config) if place else None
     if place is None or nodes is None:
-        return _made(material, rulebook)
+        return _made(material, rulebook)[0]
     asked: tuple[object, ...] = (request.cluster, request.cluster_options, request.paths)
     if material.past is not None and request.before is not None:  # some rules read the templates that were there
         asked += (request.before.changes.commits, material.past.options, material.past.material.request.paths)
     key = key_of(files, nodes, material.options, rulebook, asked)
     if key is None:
-        return _made(material, rulebook)
+        return _made(material, rulebook)[0]
     report = place.find(key, now)
     if report is None:
-        report = _made(material, rulebook)
+        report, _ = _made(material, rulebook)
         cluster, problem = material.opened
         if not problem:
             place.keep(key, Kept(report, cluster.description if cluster else None))
@@ -322,17 +324,26 @@ def report_on(
     ``lint``.
     """
     rules = options.rules(rulebook) if rules is None else rules
-    premises = manifests.premises(options)
-    scenario = scenario or Scenario(
-        manifests.inventory, None if cluster is None else without_transient(cluster), premises
-    )
-    report, judged = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, scenario=scenario)
-    report = suppress(report, manifests, rulebook, rules, options)
-    of_cluster = notes_on(cluster, options, premises)
+    known = linted(manifests, cluster, options, rulebook, rules, costs, is_refuting=is_refuting, scenario=scenario)
+    return told(known, manifests, cluster, problem, options, rulebook, paths)
+
+
+def told(
+    known: Linted,
+    manifests: ManifestSet,
+    cluster: Cluster | None,
+    problem: tuple[InputError, ...],
+    options: Options,
+    rulebook: Rulebook,
+    paths: Sequence[str] = (),
+) -> Report:
+    """Return the report of what has been linted, with what it says beside findings; the rest as in ``report_on``."""
+    report, scenario = known.report, known.scenario
+    of_cluster = notes_on(cluster, options, manifests.premises(options))
     notes = (*set_notes(manifests), *of_cluster, *mutation_notes(scenario), *report.summary.notes)
     unreadable = problem[0].path if problem and cluster is None else ""
     waived = {(f.rule, f.location, f.message) for f in report.findings if f.suppressed}
-    still_open = (j for j in judged if (j.finding.rule, j.finding.location, j.finding.message) not in waived)
+    still_open = (j for j in known.results if (j.finding.rule, j.finding.location, j.finding.message) not in waived)
     summary = replace(
         report.summary,
         cluster=cluster.describe(now) if cluster else "",

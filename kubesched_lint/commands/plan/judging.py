@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubesched_lint.commands.lint.report_extras import effort_for
-from kubesched_lint.commands.lint.run import report_on
+from kubesched_lint.commands.lint.run import told
 from kubesched_lint.commands.plan.room import Placement, placement, resources_of
 from kubesched_lint.commands.plan.scenes import Clusters, Scene, Side, clusters_of
 from kubesched_lint.commands.plan.version import Version
@@ -29,6 +29,8 @@ from kubesched_lint.engine.events.answers.cells import BY_SCORES, Cell
 from kubesched_lint.engine.runs.courses import Effort, Wanted
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
+from kubesched_lint.linter.linted import Linted
+from kubesched_lint.linter.linted import linted as run_rules
 from kubesched_lint.progress import titled
 from kubesched_lint.project.finding_changes import FindingChanges, each_once, finding_changes, of_whole_findings
 from kubesched_lint.project.owners import with_owners
@@ -50,6 +52,8 @@ class Findings(Struct, frozen=True):
     notes: tuple[str, ...]
     cluster: Cluster
     """The cluster of the second report."""
+    linted: Linted | None
+    """What the second report tells of; None where nothing was linted."""
 
 
 def most_steps(*sides: Version) -> int:
@@ -101,22 +105,27 @@ def linted(
     if len(scenes) == 1:
         known: list[tuple[Cluster, Scenario | None]] = [(side.cluster, side.written) for side in scenes[0].sides]
     else:
-        known = [(each, None) for each in clusters_of(before, after, clusters, running=running)]
+        sides = zip(*(scene.sides for scene in scenes), strict=True)
+        own = zip(clusters_of(before, after, clusters, running=running), sides, strict=True)
+        known = [
+            (cluster, next((side.whole for side in of_scenes if side.cluster is cluster), None))
+            for cluster, of_scenes in own
+        ]
     if _read_the_same(before, after) and known[0][0] is known[1][0]:
-        first = last = _linted(3, after, *known[1], rulebook)
+        before_change = after_change = _linted(3, after, *known[1], rulebook)
     else:
-        first, last = (
+        before_change, after_change = (
             _linted(3 - turn, side, *on, rulebook)
             for turn, (side, on) in enumerate(zip((before, after), known, strict=True))
         )
+    (first, _), (last, told_of) = before_change, after_change
     reports = with_owners(first or Report()), with_owners(last or Report())
     notes = tuple(_uncompared((first, last)))
     if first is None or last is None:
-        return Findings(reports, FindingChanges(), notes, known[1][0])
+        return Findings(reports, FindingChanges(), notes, known[1][0], told_of)
     changes = _established(finding_changes(*reports), *reports)
-    return Findings(
-        reports, replace(changes, changes=of_whole_findings(each_once(changes.changes))), notes, known[1][0]
-    )
+    changes = replace(changes, changes=of_whole_findings(each_once(changes.changes)))
+    return Findings(reports, changes, notes, known[1][0], told_of)
 
 
 def _read_the_same(*sides: Version) -> bool:
@@ -169,21 +178,29 @@ def _simulated(
 
 def _linted(
     parts: int, side: Version, cluster: Cluster, scenario: Scenario | None, rulebook: Rulebook
-) -> Report | None:
-    """Return the findings; None where the work ends before rules run. ``scenario`` may be that of the manifests."""
+) -> tuple[Report | None, Linted | None]:
+    """Return the report and what it tells of; None where the work ends before rules run.
+
+    ``scenario`` may be that of the manifests.
+    """
     manifests, options = side.manifests, side.options
     if manifests.is_empty and not manifests.inventory.workloads:
-        return Report()  # everything is created or removed, which is no error
+        return Report(), None  # everything is created or removed, which is no error
     titled(f"linting {side.name}")
     if scenario is not None and (
         manifests.inventory is not scenario.manifests
         or manifests.premises(options).settled(cluster) != scenario.premises
     ):
         scenario = None
+
+    def run() -> tuple[Report, Linted]:
+        judged = run_rules(manifests, cluster, options, rulebook, options.rules(rulebook), scenario=scenario)
+        return told(judged, manifests, cluster, (), options, rulebook), judged
+
     try:
-        return _part(parts, lambda: report_on(manifests, cluster, (), options, rulebook, scenario=scenario))
+        return _part(parts, run)
     except work.OutOfWorkError:
-        return None
+        return None, None
 
 
 def _ends(scene: Scene, resources: Sequence[str], parts: int) -> tuple[Ends | None, tuple[str, ...]]:

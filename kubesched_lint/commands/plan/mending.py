@@ -12,25 +12,25 @@ from msgspec.structs import replace
 
 from kubesched_lint.commands.fix.proposals import placed
 from kubesched_lint.commands.fix.search import fixes_of
+from kubesched_lint.commands.plan.judging import Findings
 from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.version import Version
 from kubesched_lint.engine.base.limits import LONGEST_LIST
 from kubesched_lint.engine.base.places import ObjectRef
-from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.findings import Finding, Report
+from kubesched_lint.findings import Finding
 from kubesched_lint.rulebook.library import Rulebook
 
 _EVENT = "rollout"
 
 
-def mended(plan: Plan, after: Version, cluster: Cluster, rulebook: Rulebook, report: Report) -> Plan:
-    """Return the plan with the edits that help the first rollouts that hang; ``report`` is that of ``after``."""
-    hanging = frozenset(list(_hanging(plan))[:LONGEST_LIST])
-    wanted = {finding.object: finding for finding in sorted(report.findings, key=_severity) if _is_of(finding, hanging)}
-    if not wanted:
+def mended(plan: Plan, after: Version, lint: Findings, rulebook: Rulebook) -> Plan:
+    """Return the plan with the edits that help the first rollouts that hang; ``lint`` has the findings of ``after``."""
+    hanging, findings = frozenset(list(_hanging(plan))[:LONGEST_LIST]), lint.reports[1].findings
+    wanted = {finding.object: finding for finding in sorted(findings, key=_severity) if _is_of(finding, hanging)}
+    if not wanted or lint.linted is None:
         return plan
     with chdir(after.folder):
-        fixes = fixes_of(after.manifests, cluster, after.options, rulebook, tuple(wanted.values()))
+        fixes = fixes_of(after.manifests, lint.cluster, after.options, rulebook, tuple(wanted.values()), lint.linted)
     edits = {ref: fixes[key].title for ref, finding in wanted.items() if (key := placed(finding)) in fixes}
     return replace(
         plan, workloads=tuple(replace(workload, mend=edits.get(workload.object, "")) for workload in plan.workloads)

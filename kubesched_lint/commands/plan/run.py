@@ -180,7 +180,7 @@ def plan(
         pools=(*pools, *_once(parts, lambda part: part.scene.pools)),
         losses=_once(parts, lambda part: part.scene.losses),
     )
-    return whole_plan if running else mended(whole_plan, after, lint.cluster, rulebook, lint.reports[1])
+    return whole_plan if running else mended(whole_plan, after, lint, rulebook)
 
 
 def _changed_cluster(

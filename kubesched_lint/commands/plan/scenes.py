@@ -40,6 +40,8 @@ class Side(Struct, frozen=True):
     cluster: Cluster
     written: Scenario
     """The scenario of ``once``, with what the API server refuses; ``simulate`` and ``lint`` know it by now."""
+    whole: Scenario
+    """The scenario of the manifests of all environments; ``written`` is a part of it."""
 
     @property
     def scenario(self) -> Scenario:
@@ -102,7 +104,8 @@ def scenes_of(
 ) -> tuple[Sequence[Scene], tuple[str, ...]]:
     """Return the environments of both sides, and notes. Raises ValueError for a name that no environment has."""
     pairs, notes = _pairs(before, after, clusters[1], running=running)
-    scenes = [_scene(pair, clusters, running=running) for pair in pairs]
+    of_all = _OfAll(before), _OfAll(after)
+    scenes = [_scene(pair, clusters, of_all, running=running) for pair in pairs]
     told = [(scene.name, scene.notes) for scene in scenes]
     return scenes, (*(said_once(told) if len(told) > 1 else told[0][1]), *notes)
 
@@ -180,7 +183,25 @@ def _against_running(mine: Environment, before: Version, after: Version, cluster
 # --- what is touched there --------------------------------------------------------------------------------------------
 
 
-def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
+class _OfAll:
+    """The scenarios of the manifests of one side, one on each cluster."""
+
+    def __init__(self, side: Version) -> None:
+        self._side = side
+        self._known: list[tuple[Cluster, Scenario]] = []
+
+    def on(self, cluster: Cluster) -> Scenario:
+        """Return the scenario that ``lint`` judges on a cluster; those that ``simulate`` uses are its parts."""
+        for known, scenario in self._known:
+            if known is cluster:
+                return scenario
+        manifests, premises = self._side.manifests, self._side.manifests.premises(self._side.options)
+        scenario = Scenario(manifests.inventory, without_transient(cluster), premises)
+        self._known.append((cluster, scenario))
+        return scenario
+
+
+def _scene(pair: _Pair, clusters: Clusters, of_all: tuple[_OfAll, _OfAll], *, running: bool) -> Scene:
     versions = pair.before, pair.after
     old, new = (_by_ref(side.manifests.inventory) for side in versions)
     pools: tuple[PoolChange, ...] = ()
@@ -191,7 +212,7 @@ def _scene(pair: _Pair, clusters: Clusters, *, running: bool) -> Scene:
         clusters = clusters[0], later
     told += tuple(drift(clusters[0], (versions[1] if running else versions[0]).manifests.inventory.node_pools))
     own = clusters_of(*versions, clusters, running=running)
-    ours, theirs = (Side(side, each, _scenario(side, each)) for side, each in zip(versions, own, strict=True))
+    ours, theirs = (_side(side, each, whole.on(each)) for side, each, whole in zip(versions, own, of_all, strict=True))
     own_changes = workload_changes(ours.written, theirs.written, running=running)
     subjects = pair.subjects | (frozenset() if pair.name else {*old, *new})
     changes = {c.object: as_far_as_read(c, *versions) for c in own_changes if c.object in subjects}
@@ -228,9 +249,12 @@ def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
     return replace(cluster, inventory=replace(inventory, pods=left, workloads=others))
 
 
-def _scenario(side: Version, cluster: Cluster) -> Scenario:
-    """Return the scenario that ``simulate`` uses."""
-    return Scenario(side.manifests.inventory, without_transient(cluster), side.manifests.premises(side.options))
+def _side(side: Version, cluster: Cluster, whole: Scenario) -> Side:
+    """Return a side whose scenario is a part of the ``whole``, unless it is what runs, with nothing of the files."""
+    manifests, premises = side.manifests, side.manifests.premises(side.options)
+    if premises.settled(cluster) == whole.premises:
+        return Side(side, cluster, whole.part(manifests.inventory), whole)
+    return Side(side, cluster, Scenario(manifests.inventory, without_transient(cluster), premises), whole)
 
 
 def _rows(touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int) -> frozenset[ObjectRef]:

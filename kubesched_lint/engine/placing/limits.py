@@ -7,7 +7,8 @@ MOST_PODS_TRIED = 3_000
 MOST_NODES_GROWN = 500
 """Nodes that the growth of pools adds; further pods count as left."""
 MOST_VARIABLES = 20_000
-"""Variables of the integer programme; without it, only sums show that workloads cannot run together."""
+"""Variables of the integer programme; without it, only sums show that workloads cannot run together. Also pods, each
+for each class of nodes, that are placed without it."""
 MOST_SOLVED = 40
 """Workloads of the integer programme; a larger set is only counted."""
 MOST_PAIRS = 20_000

@@ -64,6 +64,11 @@ def once_per_scenario(build: Callable[[Scenario], T]) -> Callable[[Scenario], T]
     return remembered
 
 
+def _objects_in(manifests: Inventory) -> tuple[tuple[int, ...], ...]:
+    """Return the identities of the objects, which whoever remembers them must keep."""
+    return tuple(tuple(map(id, objects)) for _, objects in manifests.lists())
+
+
 class Scenario:
     """``cluster`` None: only the manifests are known. A rule's requirements are checked before its check runs."""
 
@@ -78,6 +83,8 @@ class Scenario:
         self._members: dict[Workload, Member] = {}
         self.answers: dict[object, object] = {}
         """What ``once_per_scenario`` has computed."""
+        self._parts: dict[object, Scenario] = {}
+        """Objects → the scenario of them: this one, if anybody has asked for a part, and its parts, which share it."""
         self.reaches: dict[Reach, Reach] = {}
         """What ``Member.reach`` has computed: thousands of workloads reach the same nodes, and share one answer."""
         self.refused: Mapping[Any, Refusals] | None = None
@@ -97,6 +104,21 @@ class Scenario:
         if self.cluster is not None and not self.pools:
             other.index = self.index
         return other
+
+    def part(self, manifests: Inventory) -> Scenario:
+        """Return the scenario of a part of the manifests, or of all from one of its parts.
+
+        For the same objects it is the same one, so that what one asker has computed the next one knows.
+        """
+        if manifests is self.manifests:
+            return self
+        objects = _objects_in(manifests)
+        if not self._parts:
+            self._parts[_objects_in(self.manifests)] = self
+        if objects not in self._parts:
+            part = self._parts[objects] = self.with_manifests(manifests)
+            part._parts = self._parts
+        return self._parts[objects]
 
     def with_workloads(self, workloads: tuple[Workload, ...]) -> Scenario:
         """Return the scenario of other workloads on the same cluster, whose pods the same admission stores.

@@ -75,13 +75,19 @@ class Table:
             rows = [Row(n, tuple(self._cells(events, n, place))) for place, n in enumerate(self.numbers, 1)]
         return self._left_of(rows)
 
-    def _left_of(self, rows: Sequence[Row]) -> tuple[Row, ...]:
+    def _left_of(self, rows: Sequence[Row], *, is_told: bool = True) -> tuple[Row, ...]:
         """Return the rows after runs that try to refute them, in other scenarios, and with missing facts applied.
+
+        No run tries to refute what nobody ``is_told``.
 
         Where a row takes nearly all steps that are left, its cells are unknown, and the other rows are still told.
         """
+
+        def refuted(row: Row) -> Row:
+            return established(row, self._refuter) if is_told else row
+
         with work.within(work.share(0, _NEARLY_ALL)):
-            tested = _each(rows, lambda row: self._surviving(established(row, self._refuter), self._table(row.number)))
+            tested = _each(rows, lambda row: self._surviving(refuted(row), self._table(row.number)))
         missing = self._facts.table(tested)
         return self._with_gangs(_each(tested, lambda row: self._surviving(row, missing(row.number))))
 
@@ -89,17 +95,17 @@ class Table:
     def _refuter(self) -> Refuter:
         return Refuter(grown_scenario(self._scenario).without_pools, self.matrix)  # pools may have added its nodes
 
-    def bad_end(self, event: str, number: int) -> tuple[Cell, Cell] | None:
+    def bad_end(self, event: str, number: int, *, is_told: bool) -> tuple[Cell, Cell] | None:
         """Return a cell that is proven to end badly, and what is left of it (``weighed``); None for any other.
 
-        A gang's cell is what is left, also where the cell of single pods proves nothing.
+        A gang's cell is what is left, also where that of single pods proves nothing. ``is_told`` as in ``_left_of``.
         """
         cell = self.matrix.proven_bad(event, number)
         if cell is None and self.simulated.workloads[number].pod.group and gangs_of(self._scenario):
             cell = self.matrix.cell(event, number)
         if cell is None:
             return None
-        rows = self._with_cards(self._left_of([Row(number, (cell,))]))
+        rows = self._with_cards(self._left_of([Row(number, (cell,))], is_told=is_told))
         return cell, placed(rows[0].cells[0], self._scenario)
 
     def _cells(self, events: Sequence[str], number: int, place: int) -> Iterator[Cell]:

@@ -48,15 +48,17 @@ class BadEnd(Struct, frozen=True):
         return max(self.cell.wanted - self.cell.bound.most, 0)
 
 
-def bad_end(it: Member, event: str) -> BadEnd | None:
+def bad_end(it: Member, event: str, *, is_told: bool = True) -> BadEnd | None:
     """Return the proven bad end of an event for a workload; None if there is none, or if it is not simulated.
+
+    Unless ``is_told``, it only answers what a remedy would change: no run shows it, and none tries to refute it.
 
     What the API server refuses is not there, as in ``simulate``. Who removes a scheduling gate is not in these files:
     the rule about gates tells of it.
     """
     scenario = accepted(it.scenario)
     if it.workload.kind != "CronJob":
-        end = _ends(scenario).of(it, event)
+        end = (_ends if is_told else _untold_ends)(scenario).of(it, event)
     else:
         end = _end_of_run(scenario.member(it.workload)) if event == "deploy" else None
     is_gated = bool(it.pod.scheduling_gates) and end is not None and GATES in end.cell.rests_on
@@ -130,10 +132,12 @@ def never_rolls_out(it: Member) -> bool:
 class _Ends:
     """The bad ends of one scenario, each computed when it is asked for."""
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, *, is_told: bool = True) -> None:
         assert scenario.cluster is not None, "without a cluster there are no verdicts about nodes"
         work.spend(work.SETUP * len(scenario.manifests.workloads))
-        self._table = Table(scenario, scenario.cluster, EFFORT, _as_it_is, None)
+        self._is_told = is_told
+        effort = EFFORT._replace(has_examples=is_told)
+        self._table = Table(scenario, scenario.cluster, effort, _as_it_is, None)
         self._numbers: Mapping[Workload, int] = {w: i for i, w in enumerate(simulated(scenario))}
         self._known: dict[str, dict[int, BadEnd | None]] = {}
 
@@ -154,7 +158,7 @@ class _Ends:
         return place is not None and all(stuck_at(simulated.member(place), size) for size in sizes)
 
     def _found(self, event: str, number: int) -> BadEnd | None:
-        cells = self._table.bad_end(event, number)
+        cells = self._table.bad_end(event, number, is_told=self._is_told)
         if cells is None:
             return None
         as_it_is, left = cells
@@ -174,3 +178,8 @@ def _as_it_is(simulated: SimulatedSet) -> SimulatedSet:
 @once_per_scenario
 def _ends(scenario: Scenario) -> _Ends:
     return _Ends(scenario)
+
+
+@once_per_scenario
+def _untold_ends(scenario: Scenario) -> _Ends:
+    return _Ends(scenario, is_told=False)

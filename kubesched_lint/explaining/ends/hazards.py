@@ -57,7 +57,7 @@ def _more_room(it: Member, end: BadEnd) -> str:
         return _ROOM
     raised = raise_for(it, end.cell.wanted + 1)
     unbounded = without_quotas(it.scenario).member(it.workload)
-    left = work.tried(lambda: bad_end(unbounded, end.cell.event), None)
+    left = work.tried(lambda: bad_end(unbounded, end.cell.event, is_told=False), None)
     return raised if left is None else f"{raised} and {_ROOM}"
 
 
@@ -114,7 +114,7 @@ def is_helped_by_going_first(it: Member, end: BadEnd) -> bool:
     changed = replace(workload, strategy=strategy)
     workloads = tuple(changed if w is workload else w for w in it.scenario.manifests.workloads)
     scenario = it.scenario.with_manifests(replace(it.scenario.manifests, workloads=workloads))
-    left = work.tried(lambda: bad_end(scenario.member(changed), end.cell.event), None)
+    left = work.tried(lambda: bad_end(scenario.member(changed), end.cell.event, is_told=False), None)
     return left is None or not left.cell.stuck
 
 

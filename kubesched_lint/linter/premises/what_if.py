@@ -326,7 +326,7 @@ class ManifestVariant:
 
     def whole(self, scenario: Scenario) -> Scenario:
         """The scenario of this set on the nodes of another scenario."""
-        return scenario if self._manifests is scenario.manifests else self._part(self._manifests, scenario)
+        return scenario.part(self._manifests)
 
     # -- one definition of each object
 
@@ -346,7 +346,7 @@ class ManifestVariant:
             return (scenario,)
         key = (self._duplicates.view(source), scenario)
         if key not in self._views:
-            self._views[key] = [self._part(manifests, scenario) for manifests in self._duplicates.seen_from(source)]
+            self._views[key] = [scenario.part(manifests) for manifests in self._duplicates.seen_from(source)]
         return self._views[key]
 
     def defined_once(self, scenario: Scenario) -> Sequence[Scenario]:
@@ -379,7 +379,7 @@ class ManifestVariant:
 
     def _with_all(self, judged: RuleResult, scenario: Scenario) -> Sequence[Scenario]:
         assert self._beside is not None
-        return (self._part(self._beside, scenario),)
+        return (scenario.part(self._beside),)
 
     # -- autoscalers that may be meant for another set
 
@@ -415,10 +415,3 @@ class ManifestVariant:
         if scenario not in self._parts:
             self._parts[scenario] = without_workloads(scenario, self._refused)
         return self._parts[scenario]
-
-    def _part(self, manifests: Inventory, scenario: Scenario) -> Scenario:
-        """The scenario with the given part of the set and the same nodes."""
-        key = (manifests, scenario)
-        if key not in self._parts:
-            self._parts[key] = scenario.with_manifests(manifests)
-        return self._parts[key]

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.model.pod import SpreadConstraint
+from kubesched_lint.engine.placing.limits import MOST_VARIABLES
+from kubesched_lint.engine.placing.together.one_by_one import Row, all_have_a_place
 from kubesched_lint.engine.placing.together.spread import counted_nodes, spread_room
 from kubesched_lint.engine.scenario.others.neighbours import answers
 from kubesched_lint.engine.scenario.others.running import running_match
@@ -20,28 +22,32 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 _SOLVING = 2_000
 """Steps of ``work`` for one programme, beside those for its columns."""
-Row = tuple[Mapping[int, float], float]
-"""Coefficients by variable, and the upper bound of their sum."""
 
 
 def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
-    """Return an upper bound of the pods that can be placed together; None without the solver or if time runs out."""
-    try:
-        import highspy
-    except ImportError:
+    """Return an upper bound of the pods that can be placed together; None without the solver or if time runs out.
+
+    The solver is loaded only if a placement pod by pod leaves some out. The steps are the same, loaded or not.
+    """
+    columns = _columns(problem)
+    work.spend(_SOLVING + work.CALL * len(columns))
+    most = [problem.limit(problem.demands[demand], problem.classes[place]) for demand, place in columns]
+    rows, wanted = [*_rows(problem, columns, groups)], [demand.count for demand in problem.demands]
+    looks = sum(wanted[demand] for demand, _ in columns)
+    if looks <= MOST_VARIABLES and all_have_a_place(wanted, columns, most, rows):
+        return sum(wanted)
+    highspy = _loaded()
+    if highspy is None:
         return None
     model = _solver(highspy)
     model.setOptionValue("output_flag", False)
     model.setOptionValue("time_limit", _SECONDS)
     model.setOptionValue("threads", 1)
-    columns = _columns(problem)
-    work.spend(_SOLVING + work.CALL * len(columns))
-    for demand, place in columns:
-        model.addVar(0, problem.limit(problem.demands[demand], problem.classes[place]))
-    for i in range(len(columns)):
+    for i, limit in enumerate(most):
+        model.addVar(0, limit)
         model.changeColCost(i, 1.0)
         model.changeColIntegrality(i, highspy.HighsVarType.kInteger)
-    for coefficients, bound in _rows(problem, columns, groups):
+    for coefficients, bound in rows:
         model.addRow(-highspy.kHighsInf, bound, len(coefficients), list(coefficients), list(coefficients.values()))
     model.changeObjectiveSense(highspy.ObjSense.kMaximize)
     model.run()
@@ -49,6 +55,28 @@ def most_pods(problem: Problem, groups: Sequence[str]) -> int | None:
         return None
     best: float = model.getInfo().objective_function_value
     return round(best)
+
+
+_THREADS = "OPENBLAS_NUM_THREADS"
+
+
+def _loaded() -> Any:
+    """Return the module of the solver; None without it.
+
+    It brings numpy, whose OpenBLAS reads the variable once and starts as many threads, by default one for each core.
+    They wait in a loop, and we have no work for them.
+    """
+    is_unset = _THREADS not in os.environ
+    if is_unset:
+        os.environ[_THREADS] = "1"
+    try:
+        import highspy
+    except ImportError:
+        return None
+    finally:
+        if is_unset:
+            del os.environ[_THREADS]
+    return highspy
 
 
 _MAKING = Lock()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
+from msgspec.structs import replace
 
 from kubesched_lint.engine.base import work
 from kubesched_lint.engine.bounds import counted, counting
@@ -11,7 +14,7 @@ from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
-from kubesched_lint.engine.model.nodes.node import Node
+from kubesched_lint.engine.model.nodes.node import ZONE, Node
 from kubesched_lint.engine.model.pod import BoundPod, Owner, Pod
 from kubesched_lint.engine.model.policy import DisruptionBudget
 from kubesched_lint.engine.model.workloads.workload import Workload
@@ -76,6 +79,26 @@ def test_an_open_rollout_asks_for_the_least_beside_old_pods_once(monkeypatch: py
     assert not bounds.is_bad
     assert bounds.least.why
     assert len({of[2:] for of in asked}) == len(asked)
+
+
+@pytest.mark.parametrize(("replicas", "bounds", "asked"), [(5, (0, 2), 3), (1, (1, 1), 2)])
+def test_no_zone_is_counted_after_one_that_decides(
+    replicas: int, bounds: tuple[int, int], asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of two zones leaves none of five pods for certain, so that only the most are counted of both."""
+    calls: list[str] = []
+
+    def counting(name: str) -> Callable[..., Bound]:
+        original = getattr(counted, name)
+        return lambda *of: calls.append(name) or original(*of)
+
+    for name in ("least_placed", "most_placed"):
+        monkeypatch.setattr(counted, name, counting(name))
+    plain = _web(replicas)
+    nodes = tuple(replace(node, labels={ZONE: node.name}) for node in plain.nodes)
+    bounds_of = counted.count(replace(plain, nodes=nodes).member(0), "zone-loss")
+    assert (bounds_of.least.pods, bounds_of.most.pods) == bounds
+    assert len(calls) == asked
 
 
 @pytest.mark.parametrize("event", ["deploy", "rollout", "scale-down", "hpa-max"])

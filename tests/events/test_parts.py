@@ -11,9 +11,10 @@ from kubesched_lint.engine.bounds import counted as counting
 from kubesched_lint.engine.bounds import parts
 from kubesched_lint.engine.bounds.counting import Counting
 from kubesched_lint.engine.bounds.idle import idle
+from kubesched_lint.engine.events.answers.event_bounds import EventBounds
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_in
-from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedSet
+from kubesched_lint.engine.events.start.simulated_set import UNREACHABLE_OF, SimulatedMember, SimulatedSet
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.labels import Requirement, Selector
@@ -354,6 +355,73 @@ def test_who_drives_out_a_pod_of_two_terms_may_miss_that_it_is_gone() -> None:
         weak = Workload("ReplicaSet", "default", "weak", pod, 1)
         member = SimulatedSet(cluster, Inventory(), (weak, strong)).member(1)
         assert (parts.surely_fine(member, "deploy") is not None) is is_fine, terms
+
+
+def _counted(monkeypatch) -> list[str]:
+    """Return the names of the workloads of which parts count an event, as they are counted."""
+    asked: list[str] = []
+
+    def counting(member: SimulatedMember, event: str) -> EventBounds:
+        asked.append(member.workload.name)
+        return counting_alone(member, event)
+
+    counting_alone = parts.count
+    monkeypatch.setattr(parts, "count", counting)
+    return asked
+
+
+def _one_on_each(*specs: Pod, guests: tuple[BoundPod, ...] = ()) -> SimulatedSet:
+    """A pod of each workload on each of four nodes in two zones, each with room for two pods more."""
+    cluster = tuple(
+        Node(f"n{i}", {HOSTNAME: f"n{i}", ZONE: f"z{i // 2}"}, allocatable={"cpu": 100 * (len(specs) + 2), "pods": 110})
+        for i in range(4)
+    )
+    workloads = tuple(Workload("Deployment", "default", pod.labels["app"], pod, replicas=4) for pod in specs)
+    runs = {i: tuple(BoundPod(f"{w.name}-{n.name}", n.name, w.pod) for n in cluster) for i, w in enumerate(workloads)}
+    return SimulatedSet(cluster, Inventory(pods=guests), workloads, running=runs, changes=dict.fromkeys(runs, False))
+
+
+def test_a_drain_asks_nothing_that_the_loss_of_its_node_has_answered(monkeypatch) -> None:
+    setting, asked = _one_on_each(_sized("web", 4).pod, _sized("db", 4, priority=5).pod), _counted(monkeypatch)
+    for event in ("node-loss", "drain"):
+        assert all(parts.surely_fine(member, event) for member in setting.members)
+        assert len(asked) == 8, f"once for each of two workloads and four nodes: {event}"
+
+
+def test_a_drained_node_without_pods_counts_for_a_spread_and_a_lost_one_does_not() -> None:
+    """Three pods hold a node each, and the fourth one may join none of them while the drained node is empty."""
+    spread = (SpreadConstraint(1, HOSTNAME, "DoNotSchedule", _only("web")),)
+    member = _one_on_each(replace(_sized("web", 4).pod, spread=spread)).member(0)
+    assert parts.surely_fine(member, "node-loss")
+    assert not parts.surely_fine(member, "drain")
+
+
+def test_pods_that_stay_on_a_drained_node_keep_others_from_its_zone() -> None:
+    """Each agent of zone z0 keeps new pods out of it; the other zone is full, for two pods of each node."""
+    apart = PodAffinityTerm(ZONE, _only("web"))
+    agent = Pod("default", {"app": "agent"}, required_anti_affinity=(apart,))
+    full = BoundPod("full", "n2", Pod("default", {"app": "full"}, requests={"cpu": 200}), REPLICA_SET)
+    guests = (BoundPod("agent-n0", "n0", agent, Owner("DaemonSet", "agent")), full, replace(full, node="n3"))
+    web = _one_on_each(_sized("web", 4).pod, guests=guests)
+    gone = parts._Moves(frozenset(), some=((0, 1),), lost=1)
+    met = parts._Met(frozenset([0]), frozenset(), 0)
+    mover = parts._part(web, gone, met).movers[0]
+    assert parts._is_fine(web, gone, gone, met, mover)
+    drained = gone._replace(drained=True)
+    assert not parts._is_fine(web, drained, drained, met, mover)
+
+
+def test_of_movers_that_preempt_the_same_pods_one_that_has_to_is_enough(monkeypatch) -> None:
+    """Each of three new ones needs more room than a node has, and may drive out ``web``."""
+    large = [_sized(name, 1, priority=5) for name in ("a", "b", "c")]
+    large = [replace(workload, pod=replace(workload.pod, requests={"cpu": 250})) for workload in large]
+    strong = BoundPod("other", "n3", Pod("default", {"app": "other"}, priority=9), REPLICA_SET)
+    standing = _one_on_each(_sized("web", 4).pod, guests=(strong,))
+    setting = replace(standing, workloads=(*standing.workloads, *large))
+    asked = _counted(monkeypatch)
+    assert parts._after_deploy(setting).whole == {0, 1, 2, 3}
+    assert parts._pressed(setting, parts._after_loss(setting, "node-loss", 1), 0).pressing[0].number == 1
+    assert asked == ["a"], "who has to at first has to when web moves as well, and when a node is lost"
 
 
 def _only(app: str) -> Selector:

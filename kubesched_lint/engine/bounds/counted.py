@@ -486,12 +486,22 @@ def _without_a_zone(member: SimulatedMember) -> EventBounds:
     lost = losses(member.set, "zone-loss")
     if member.workload.kind == "DaemonSet":
         return _fewer_daemons(member, lost)
-    least = min((least_placed(member, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
+    least = _until(0, min, (least_placed(member, wanted, Meanwhile(nodes)) for nodes in lost))
 
     def most() -> Bound:
-        return max((most_placed(member, wanted, Meanwhile(nodes)) for nodes in lost), key=lambda c: c.pods)
+        return _until(wanted, max, (most_placed(member, wanted, Meanwhile(nodes)) for nodes in lost))
 
     return EventBounds(wanted, least, _most(member, wanted, least, most))
+
+
+def _until(last: int, extreme: Callable[..., Bound], bounds: Iterable[Bound]) -> Bound:
+    """Return the ``extreme`` of bounds, none of which is beyond ``last``: none is counted after one that is there."""
+    counted = []
+    for bound in bounds:
+        counted.append(bound)
+        if bound.pods == last:
+            break
+    return extreme(counted, key=lambda c: c.pods)
 
 
 def _drained(member: SimulatedMember) -> EventBounds:

@@ -25,7 +25,8 @@ from msgspec.structs import replace
 from kubesched_lint.engine.bounds.counted import count, stopped_by_budgets
 from kubesched_lint.engine.bounds.least import returns
 from kubesched_lint.engine.bounds.losses.taken import losses
-from kubesched_lint.engine.bounds.volumes.volume_constraints import MAY_TIE, have_volumes
+from kubesched_lint.engine.bounds.losses.unreachable import leaves_empty
+from kubesched_lint.engine.bounds.volumes.volume_constraints import have_volumes
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import NodeSet, of, positions
 from kubesched_lint.engine.cluster.pods.alike import Alike
@@ -135,17 +136,9 @@ def surely_fine(member: SimulatedMember, event: str) -> Bound | None:
 
 
 def _finds_room(member: SimulatedMember, start: _Moves, moves: _Moves, met: _Met) -> bool:
-    """Whether counting proves that all pods of a workload run, if just these pods move; computed once."""
-    known, key = _known_rooms(member.set), (start, moves, member.number)
-    if key not in known:
-        part = _part(member.set, moves, met.workloads, met.forced)
-        known[key] = _count(part, start, part.movers[part.places[member.number]]).is_fine
-    return known[key]
-
-
-@once_per_set
-def _known_rooms(simulated: SimulatedSet) -> dict[tuple[_Moves, _Moves, int], bool]:
-    return {}
+    """Whether counting proves that all pods of a workload run, if just these pods move."""
+    part = _part(member.set, moves, met)
+    return _is_fine(member.set, start, moves, met, part.movers[part.places[member.number]])
 
 
 def sharpened(member: SimulatedMember, event: str, bounds: EventBounds) -> None:
@@ -328,7 +321,7 @@ def _highest(simulated: SimulatedSet, start: _Moves) -> float:
     """Return the highest priority of pods that move at first: who has it is preempted by nobody."""
     known = _known_highest(simulated)
     if start not in known:
-        part = _part(simulated, start, frozenset(range(len(simulated.workloads))), frozenset())
+        part = _part(simulated, start, _Met(_everybody(simulated), frozenset(), -inf))
         movers = (*part.movers, *_of_old_templates(simulated, start))
         known[start] = max((mover.pod.priority or 0 for mover in movers), default=-inf)
     return known[start]
@@ -358,12 +351,11 @@ def _known_pressed(simulated: SimulatedSet) -> dict[tuple[_Moves, float], _Press
 
 
 def _grown(simulated: SimulatedSet, start: _Moves, lowest: float) -> _Pressed:
-    moves, everybody = start, frozenset(range(len(simulated.workloads)))
+    moves, strong = start, list[_Mover]()
+    if start.lost and quiet(simulated):
+        strong += _pressed(simulated, _Moves(_restless(simulated)), -inf).pressing
     while True:
-        part, still = _part(simulated, moves, everybody, frozenset()), quiet(simulated) - moves.whole
-        strong = [m for m in part.movers if (m.pod.priority or 0) > lowest]
-        if still or simulated.objects.pods:  # else there is nobody to protect, and the answer would not pay
-            strong = [m for m in strong if not _count(part, start, m).is_fine]
+        strong, still = _pressing(simulated, start, moves, lowest, strong), quiet(simulated) - moves.whole
         for old in _of_old_templates(simulated, moves):
             if (old.pod.priority or 0) > lowest and (moves.lost or any(_may_evict(m, old) for m in strong)):
                 strong.append(old)
@@ -373,6 +365,52 @@ def _grown(simulated: SimulatedSet, start: _Moves, lowest: float) -> _Pressed:
             return _Pressed(moves, tuple(strong))
         some = tuple((i, n) for i, n in moves.some if i not in shaken)
         moves = moves._replace(whole=moves.whole | shaken, some=some, others=evicted)
+
+
+def _pressing(
+    simulated: SimulatedSet, start: _Moves, moves: _Moves, lowest: float, before: Iterable[_Mover]
+) -> list[_Mover]:
+    """Return movers that may have to preempt, without those that preempt only whom others do: they are not asked.
+
+    Who has to ``before`` has to as well where more pods move, or nodes are lost.
+    """
+    pressed = {(mover.number, mover.pod) for mover in before}
+
+    def is_new(mover: _Mover) -> bool:
+        return (mover.number, mover.pod) not in pressed
+
+    met = _Met(_everybody(simulated), frozenset(), lowest)
+    strong = [m for m in _part(simulated, moves, met).movers if (m.pod.priority or 0) > lowest]
+    if not (quiet(simulated) - moves.whole or simulated.objects.pods):
+        return strong  # there is nobody to protect, and the answer would not pay
+    pressing, victims = list[_Mover](), set[Hashable]()
+    for mover in sorted(strong, key=is_new):
+        own = _victims(simulated, mover)
+        if own <= victims or (is_new(mover) and _is_fine(simulated, start, moves, met, mover)):
+            continue
+        pressing.append(mover)
+        victims |= own
+    return pressing
+
+
+def _victims(simulated: SimulatedSet, mover: _Mover) -> frozenset[Hashable]:
+    """Return whom pods of a mover may preempt: workloads (and whether it is its own), other pods, old templates."""
+    known, key = _known_victims(simulated), (mover.number, mover.pod)
+    if key not in known:
+        old = chain.from_iterable(map(_of_old_template, simulated.members))
+        known[key] = frozenset(
+            chain(
+                ((m.number, m.number == mover.number) for m in simulated.members if _outranks(m, mover)),
+                (-1 - n for n, other in enumerate(simulated.others) if _may_evict(mover, other)),
+                ((other.number, other.pod) for other in old if _may_evict(mover, other)),
+            )
+        )
+    return known[key]
+
+
+@once_per_set
+def _known_victims(simulated: SimulatedSet) -> dict[Hashable, frozenset[Hashable]]:
+    return {}
 
 
 def _of_old_templates(simulated: SimulatedSet, moves: _Moves) -> Sequence[_Mover]:
@@ -450,7 +488,7 @@ def _part_for(simulated: SimulatedSet, met: _Met, pressed: _Pressed) -> _Part | 
             return None
         if any(bound.owner is None for bound in kind.bound) and _is_sought(simulated, met.workloads, kind.pod):
             return None  # it may be gone, and the part counts it
-    return _part(simulated, pressed.moves, met.workloads, met.forced)
+    return _part(simulated, pressed.moves, met)
 
 
 def _is_sought(simulated: SimulatedSet, workloads: Iterable[int], other: Pod) -> bool:
@@ -529,14 +567,14 @@ def _repels_from_afar(simulated: SimulatedSet, pod: Pod, other: Pod) -> bool:
     )
 
 
-def _part(simulated: SimulatedSet, moves: _Moves, meets: frozenset[int], forced: frozenset[Pod]) -> _Part:
-    """Return the set in which the movers among ``meets`` are made anew beside all pods that stand.
+def _part(simulated: SimulatedSet, moves: _Moves, met: _Met) -> _Part:
+    """Return the set in which the movers that one of it has ``met`` are made anew beside all pods that stand.
 
-    Its ``objects.pods`` are those that stand, of the set as well, without pods of others that can be ``forced`` out.
+    Its ``objects.pods`` are those that stand, of the set as well, without pods of others that can be forced out.
     """
-    known, key = _known_parts(simulated), (moves._replace(event="", number=-1), meets, forced)
+    known, key = _known_parts(simulated), (moves._replace(event="", number=-1), met.workloads, met.forced)
     if key not in known:
-        known[key] = _put_together(simulated, moves, meets, forced)
+        known[key] = _put_together(simulated, moves, met.workloads, met.forced)
     return known[key]
 
 
@@ -651,9 +689,49 @@ class _Made:
         return _Part(part_set, {i: place for place, i in enumerate(kept)}, tuple(movers), frozenset(self._untied))
 
 
-def _count(part: _Part, start: _Moves, mover: _Mover) -> EventBounds:
-    """Return what counting says of a mover: of its own event, or of pods that come one after another."""
-    if mover.place in part.untied or (start.lost and part.simulated.running.get(mover.place)):
-        return EventBounds(1, MAY_TIE, Bound(1, ""))
+def _is_fine(simulated: SimulatedSet, start: _Moves, moves: _Moves, met: _Met, mover: _Mover) -> bool:
+    """Whether counting proves that all pods of a mover run: after its own event, or if they come one after another.
+
+    Who finds room beside everybody finds it beside those whom it has ``met``. Where the drained node is nothing to it,
+    it is counted as if that were lost.
+    """
+    if moves.drained and not (_is_drain_seen(simulated) or _sees_drained(simulated, moves, mover)):
+        moves = moves._replace(drained=False)
     event = start.event if start.event and mover.number == start.number else "deploy"
-    return count(part.simulated.member(mover.place), event)
+    known, asked = _known_fine(simulated), (moves._replace(event="", number=-1), mover.number, mover.pod, event)
+    if known.get((asked, _everybody(simulated), frozenset())):
+        return True
+    key = asked, met.workloads, met.forced
+    if key not in known:
+        part = _part(simulated, moves, met)
+        is_known = mover.place not in part.untied and not (start.lost and part.simulated.running.get(mover.place))
+        known[key] = is_known and count(part.simulated.member(mover.place), event).is_fine
+    return known[key]
+
+
+@once_per_set
+def _known_fine(simulated: SimulatedSet) -> dict[Hashable, bool]:
+    return {}
+
+
+@once_per_set
+def _is_drain_seen(simulated: SimulatedSet) -> bool:
+    """Whether pods that stay on a drained node may open or close other nodes to anybody."""
+    kinds = [pod for own in simulated.kinds for pod in own] + [kind.pod for kind in simulated.others]
+    staying = [kind.pod for kind in simulated.others if any(bound.outlasts_drains for bound in kind.bound)]
+    for i, workload in enumerate(simulated.workloads):
+        staying += simulated.kinds[i] if workload.kind == "DaemonSet" else ()
+    return any(
+        _repels_from_afar(simulated, pod, other) or any(_selects(simulated, asked, pod, other) for asked in _asks(pod))
+        for other in staying
+        for pod in kinds
+    )
+
+
+def _sees_drained(simulated: SimulatedSet, moves: _Moves, mover: _Mover) -> bool:
+    """Whether pods of a mover may be on a drained node, or a spread of them counts it as a domain without pods."""
+    hard = [c for c in mover.pod.spread if c.is_hard]
+    if mover.number < 0:
+        return bool(hard)
+    member = simulated.member(mover.number)
+    return comes_back(member) or any(leaves_empty(member, constraint, [moves.lost]) for constraint in hard)

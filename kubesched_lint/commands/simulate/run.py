@@ -186,7 +186,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     """Return the limit of steps for all cells (see ``work``); a larger ``effort`` raises it.
 
     An ordinary set has few workloads, whose pods have few parts, and few nodes. There, traces tell of each cell that
-    counting leaves open; they are longer if the average workload has more than six pods. In a large one, counting needs
+    counting leaves open; they are longer if the average workload has more than four pods. In a large one, counting needs
     some steps for each workload. In any other set a trace is so long that more steps would allow only a few more traces
     and cost many seconds.
     """
@@ -196,7 +196,7 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     steps = MOST_STEPS // 3
     if has_few_parts and number <= most and nodes <= most_nodes:
         pods = sum(nodes if w.kind == "DaemonSet" else w.replicas for w in manifests.workloads)
-        steps = min(MOST_STEPS, max(MOST_STEPS // 10, STEPS_EACH_OF_ORDINARY * max(number, pods // 6)))
+        steps = min(MOST_STEPS, max(MOST_STEPS // 10, STEPS_EACH_OF_ORDINARY * max(number, pods // 4)))
     elif has_few_parts and all(map(le, (number, nodes, pools), MOST_LARGE)):
         steps = min(MOST_STEPS, steps + STEPS_EACH_OF_LARGE * number)
     return steps * max(1, effort.states // Effort().states)

@@ -9,9 +9,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from benchmarks.lifecycle import nodes
+from benchmarks.lifecycle import workload as named
 from kubesched_lint.engine.bounds.losses.unreachable import _most_beside_empty
 from kubesched_lint.engine.events.answers.cells import BAD, DEPENDS, FINE, LIKELY, Cell
 from kubesched_lint.engine.events.search.hypotheses import made_unreachable
+from kubesched_lint.engine.events.start.simulated_set import SimulatedSet
+from kubesched_lint.engine.events.start.timelines import timeline_of
+from kubesched_lint.engine.model.inventory import Inventory
+from kubesched_lint.engine.runs.event_outcomes import EventOutcomes
 from kubesched_lint.report.simulation.report import as_json, as_text
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.events.simulated import HOSTNAME, ZONE, apart, asking, cell, report_of, sketch, workload
@@ -255,3 +261,15 @@ def test_it_says_what_each_zone_leaves_of_a_daemon_set_where_zones_differ_in_siz
     assert loss.why.endswith("; of its 4 pods it wants 3 without zone a or b, 2 without zone c")
     even = cell(report_of(uneven, agent, events=("zone-loss",)), "agent", "zone-loss")
     assert "without zone" not in even.why
+
+
+def test_of_several_deployments_one_loses_contact_to_a_node() -> None:
+    """What another deployment tells, the deleted node shows: a trace each costs as much as it does."""
+    made = SimulatedSet(nodes(4), Inventory(), (named(0),))
+    deployed = [timeline_of(made, [0], expected=True, most_states=0, runs=2, seed=seed) for seed in (1, 2)]
+    outcomes = EventOutcomes(made, [0], deployed, ["n0", "n1"])
+    lost, out_of_touch = (outcomes.variants(event, 0) for event in ("node-loss", "node-unreachable"))
+    assert [where for where, _ in lost] == ["n0", "n0", "n1", "n1"]
+    assert [where for where, _ in out_of_touch] == ["n0", "n1"]
+    searched = [timeline_of(made, [0], expected=False, most_states=400) for _ in range(2)]
+    assert len(EventOutcomes(made, [0], searched, ["n0"]).variants("node-unreachable", 0)) == 2, "a proof needs all"

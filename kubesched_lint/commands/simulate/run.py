@@ -186,9 +186,9 @@ def _steps(effort: Effort, manifests: Inventory, nodes: int, pools: int) -> int:
     """Return the limit of steps for all cells (see ``work``); a larger ``effort`` raises it.
 
     An ordinary set has few workloads, whose pods have few parts, and few nodes. There, traces tell of each cell that
-    counting leaves open; they are longer if the average workload has more than four pods. In a large one, counting needs
-    some steps for each workload. In any other set a trace is so long that more steps would allow only a few more traces
-    and cost many seconds.
+    counting leaves open; they are longer if the average workload has more than four pods. In a large one, counting
+    needs some steps for each workload. In any other set a trace is so long that more steps would allow only a few more
+    traces and cost many seconds.
     """
     number = len(manifests.workloads)
     most, most_nodes, most_parts = MOST_ORDINARY

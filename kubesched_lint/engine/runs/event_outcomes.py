@@ -189,10 +189,13 @@ class EventOutcomes:
             return
         for where, happen in self._happenings(event, number):
             for place, base in enumerate(self.deployed):
+                is_one_told = event in UNREACHABLE_OF and base.runs  # what others tell, deleted nodes show
+                if is_one_told and place:
+                    break
                 key = (event, self._of(event, number), where, place)
                 if key not in self._continued:
                     timeline = _continued(base)
-                    if event in UNREACHABLE_OF and timeline.runs:  # what other deployments tell, deleted nodes show
+                    if is_one_told:
                         timeline.states, timeline.runs = timeline.states[:1], 1
                     happen(timeline)
                     self._continued[key] = timeline

@@ -6,9 +6,10 @@ import json
 
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
-from kubesched_lint.engine.events.answers.cells import BY_SCORES, FINE
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, DEPENDS, FINE, LIKELY
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs import courses
+from kubesched_lint.engine.runs.aims import AGAIN
 from kubesched_lint.report.simulation.report import as_json, as_text
 from kubesched_lint.report.wording.verdict_words import mark
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload
@@ -126,3 +127,22 @@ def test_alone_in_a_course_no_choice_of_nodes_is_tried(monkeypatch):
     assert cell(result, "agent", "deploy").verdict == BY_SCORES
     assert courses.ANY_NODE not in tried
     assert len(tried) > 1, "those against it are followed"
+
+
+def test_where_a_bad_end_is_enough_further_courses_seek_one(monkeypatch):
+    """Which trace meets it is luck: one side of a plan is no better than the other for that."""
+    asked = []
+
+    def again(self, event, number, draw, is_sought):
+        asked.append(draw)
+        return self.ends_against(event, number, 0, is_sought) if draw in met else []
+
+    monkeypatch.setattr(courses.Courses, "ends_again", again)
+    effort = {"runs": 1, "has_examples": False, "wanted": lambda *_: courses.Wanted.BAD_END}
+    web, verdicts, met = workload("Deployment", "web", 4, asking("1")), [], set()
+    for draw in (AGAIN, 2):
+        met.add(draw)
+        result = report_of(sketch(10, "abc", "4"), agents(), web, events=("deploy",), **effort)
+        verdicts.append(cell(result, "agent", "deploy").verdict)
+    assert verdicts == [LIKELY, DEPENDS]
+    assert asked == [*range(AGAIN), 0, 1, 2]

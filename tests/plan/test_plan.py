@@ -363,6 +363,22 @@ def test_of_what_only_scores_keep_from_failing_a_proof_before_is_asked(monkeypat
     assert [str(each.object) for each in told.workloads] == ["Deployment default/crowd"]
 
 
+@pytest.mark.parametrize(
+    ("verdict", "is_changed", "wanted"),
+    [
+        (FINE, False, Wanted.PROVEN_BAD),
+        (LIKELY, True, Wanted.ALL),
+        (BY_SCORES, False, Wanted.COUNTED),
+        (BY_SCORES, True, Wanted.ALL),
+        (DEPENDS, False, Wanted.BAD_END),
+        (DEPENDS, True, Wanted.BAD_END),
+        (BAD, False, Wanted.ALL),
+    ],
+)
+def test_what_is_asked_of_an_end_before_the_change(verdict: str, is_changed: bool, wanted: Wanted) -> None:
+    assert judging._compares_with(cell(verdict, 2, 4), is_changed=is_changed) == wanted
+
+
 @pytest.mark.parametrize("seed", [1, 4, 9])
 def test_plans_of_related_changes_agree(seed: int) -> None:
     assert list(broken(seed)) == []

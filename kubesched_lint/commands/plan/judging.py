@@ -25,7 +25,7 @@ from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.events.answers.cells import BY_SCORES, Cell
+from kubesched_lint.engine.events.answers.cells import BY_SCORES, DEPENDS, Cell
 from kubesched_lint.engine.runs.courses import Effort, Wanted
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
@@ -68,7 +68,7 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     left = 2 * len(scenes) + 2
     rows_of_scenes: list[Rows] = []
     for scene in scenes:
-        effort = effort_for(len(scene.shown), rows)
+        effort = effort_for(len(scene.shown), rows)._replace(runs=1)  # two sides, with half the runs each
         last = _part(left, partial(_simulated, scene.after, scene, events, effort, len(scenes)))
         effort = effort._replace(wanted=_compares(last, scene.changes), has_examples=False)
         first = _part(left - 1, partial(_simulated, scene.before, scene, events, effort, len(scenes)))
@@ -81,21 +81,22 @@ def _compares(after: SimulationReport | None, changed: Container[ObjectRef]) -> 
     """Return what to ask of an end before the change.
 
     Where a workload that does not change itself ends well afterwards, that is news only if counting proves a bad end
-    before; and where only the default scores avoid a bad end, only if counting proved a good one.
+    before; and where only the default scores avoid a bad end, only if counting proved a good one. Where one trace ends
+    badly, that is news only if none does before, also of several more: which trace meets a bad end is luck.
     """
     rows = () if after is None else ((after.workloads[row.number].ref, row.cells) for row in after.rows)
     wanted = {
-        (ref, cell.event): Wanted.ALL if ref in changed else _compares_with(cell)
-        for ref, cells in rows
-        for cell in cells
+        (ref, cell.event): _compares_with(cell, is_changed=ref in changed) for ref, cells in rows for cell in cells
     }
     return lambda ref, event: wanted.get((ref, event), Wanted.PROVEN_BAD)
 
 
-def _compares_with(cell: Cell) -> Wanted:
-    if cell.is_harmless:
-        return Wanted.PROVEN_BAD
-    return Wanted.COUNTED if cell.verdict == BY_SCORES else Wanted.ALL
+def _compares_with(cell: Cell, *, is_changed: bool) -> Wanted:
+    if cell.verdict == DEPENDS:
+        return Wanted.BAD_END
+    if is_changed or not (cell.is_harmless or cell.verdict == BY_SCORES):
+        return Wanted.ALL
+    return Wanted.COUNTED if cell.verdict == BY_SCORES else Wanted.PROVEN_BAD
 
 
 def linted(

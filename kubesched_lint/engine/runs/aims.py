@@ -34,6 +34,8 @@ class Aim(NamedTuple):
     """Only from the event on, after a deployment without an aim."""
 
 
+AGAIN = 4
+"""Number of further courses without an aim where only a bad end is sought."""
 DRAWS = 2
 """Number of courses on any nodes that fit, and of those against a workload."""
 
@@ -49,10 +51,17 @@ class AimedCourses:
     others.
     """
 
-    def __init__(self, counting: Counting, courses: Callable[[str, int, Aim], list[FinalState]]) -> None:
+    def __init__(
+        self,
+        counting: Counting,
+        courses: Callable[[str, int, Aim], list[FinalState]],
+        again: Callable[[str, int, int, Callable[[FinalState], bool]], list[FinalState]],
+    ) -> None:
+        """``courses`` follows those with an aim, ``again`` one more without, for a draw, and returns sought ends."""
         self._counting = counting
         self._simulated = counting.simulated
         self._courses = courses
+        self._again = again
         self._numbers = {workload.key: number for number, workload in enumerate(self._simulated.workloads)}
         self._in_vain: dict[Hashable, int] = {}
         """(event, shape, verdict without an aim) → number of ends of an aimed course, which say the same."""
@@ -76,6 +85,20 @@ class AimedCourses:
         if key is not None and verdict_of(event, [*ends, *aimed])[0] != DEPENDS:
             self._in_vain[key] = len(aimed)
         return [*ends, *aimed], 0
+
+    def until_bad(self, event: str, number: int, ends: list[FinalState]) -> tuple[list[FinalState], int]:
+        """Return as ``ends`` does, with the ends of further courses until one is bad.
+
+        Which course meets a bad end is luck, so that several have to meet none.
+        """
+        if not ends or verdict_of(event, ends)[0] != FINE:
+            return ends, 0
+        ends, others = self.ends(event, number, ends)
+        for draw in range(AGAIN if verdict_of(event, ends)[0] == FINE else 0):
+            bad_ends = self._again(event, number, draw, lambda end: verdict_of(event, [end])[0] == BAD)
+            if bad_ends:
+                return [*ends, *bad_ends], others
+        return ends, others
 
     def _is_aimed_well(self, event: str, number: int) -> bool:
         """Whether a course aimed at a workload that finds room harder ends well for that; False if none is harder."""

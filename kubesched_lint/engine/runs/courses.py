@@ -45,7 +45,9 @@ class Wanted(IntEnum):
     """Whether counting proves that it is bad."""
     COUNTED = 1
     """What counting says."""
-    ALL = 2
+    BAD_END = 2
+    """Whether it may be bad: one bad end is enough, and more courses are followed until there is one."""
+    ALL = 3
 
 
 class Effort(NamedTuple):
@@ -158,8 +160,8 @@ class Courses:
         """The deployments of the others before that of a workload against which the scheduler picks nodes."""
         self._beside: dict[frozenset[int], SimulatedSet] = {}
         """Rivals → the set beside them."""
-        self._anywhere: dict[_Start, EventOutcomes | None] = {}
-        """The courses on any nodes that fit; None if one takes too many steps."""
+        self._drawn: dict[_Start, EventOutcomes | None] = {}
+        """Courses on any nodes that fit, and further ones by the scores; None if one takes too many steps."""
         self._starts: tuple[tuple[int, ...], dict[_Variant, Timeline]] = (), {}
         """The last members, and what is there before they are deployed."""
         self._given_up: set[Aim] = set()
@@ -171,10 +173,13 @@ class Courses:
         self._aimed = Steps(left)
         self._opposing = Steps(MOST_STEPS // 2)
 
-    def ends(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
+    def ends(
+        self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False, needs_bad_end: bool = False
+    ) -> list[FinalState]:
         """Return the ends of an event's courses for a workload; empty if they would take too many steps.
 
-        Once some end well and some badly, or as an ``aim`` seeks, no further node or zone is lost.
+        Once some end well and some badly, or as an ``aim`` seeks, or badly if a bad end is all that somebody
+        ``needs``, no further node or zone is lost.
 
         Without an aim, the scheduler tries waiting pods in any order. A course with an aim follows nothing where
         counting proves that it ends well. Where counting proves that, or how each ends ``is_known``, one node or zone
@@ -190,7 +195,7 @@ class Courses:
             return self._followed(aim, lambda: self._telling(event, number, aim).first_ends(event, number))
 
         def is_enough(ends: Sequence[FinalState]) -> bool:
-            sought = aim and (FINE if aim.first else BAD)
+            sought = BAD if needs_bad_end else aim and (FINE if aim.first else BAD)
             return event in LOSSES and verdict_of(event, ends)[0] in (DEPENDS, sought)
 
         return self._followed(aim, lambda: self._telling(event, number, aim).ends_until(event, number, is_enough))
@@ -229,14 +234,25 @@ class Courses:
         self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
     ) -> list[FinalState]:
         """Return the sought ends of a course on any nodes that fit, for the first node or zone lost that has any."""
+        return self._ends_of_draw(event, number, draw, is_sought, ANY_NODE)
+
+    def ends_again(
+        self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool]
+    ) -> list[FinalState]:
+        """Return the sought ends of one more course without an aim, for the first node or zone lost that has any."""
+        return self._ends_of_draw(event, number, self.effort.runs + draw, is_sought, BY_SCORE)
+
+    def _ends_of_draw(
+        self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool], by: int
+    ) -> list[FinalState]:
         members = self.members(number, None)
         if not self._is_followed(event, number) or self._ends_well(event, number, None):
             return []
         start = self._start(members, None)
-        start = start._replace(runs=1, against=ANY_NODE, seed=start.seed + draw)
-        if start not in self._anywhere:
-            self._anywhere[start] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
-        outcomes = self._anywhere[start]
+        start = start._replace(runs=1, against=by, seed=start.seed + draw)
+        if start not in self._drawn:
+            self._drawn[start] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
+        outcomes = self._drawn[start]
         if outcomes is None:
             return []
         return self._at_telling(outcomes, event, number).first_ends(event, number, is_sought)

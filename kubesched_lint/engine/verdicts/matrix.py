@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from itertools import product
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -74,7 +75,7 @@ class Matrix:
         self.effort = effort or Effort()
         self._searched: dict[tuple[tuple[int, ...], bool], EventOutcomes | None] = {}
         self.counting = Counting(self.simulated, narrates=self.effort.narrates)
-        self._aimed = AimedCourses(self.counting, self.courses)
+        self._aimed = AimedCourses(self.counting, self.courses, lambda *asked: self.seeded.ends_again(*asked))
         self._rows = len(self.simulated.workloads)
         self._cut_short: set[tuple[int, ...]] = set()
         """Groups whose search stopped at the cap on states."""
@@ -89,12 +90,9 @@ class Matrix:
         self._rows = len(asked)
         try:
             with work.within(work.share(0, COUNTED)):
-                for place in asked:
-                    for event in events:
-                        if self._wanted(event, place) >= Wanted.COUNTED and not idle(
-                            self.simulated.member(place), event
-                        ):
-                            self.counting.bounds(event, group_in(self.simulated.member(place), event), place)
+                for member, event in product(map(self.simulated.member, asked), events):
+                    if self._wanted(event, member.number) >= Wanted.COUNTED and not idle(member, event):
+                        self.counting.bounds(event, group_in(member, event), member.number)
         except work.OutOfWorkError:
             pass  # each of the other cells counts for itself, as far as the work allows
 
@@ -288,10 +286,8 @@ class Matrix:
 
     def _is_searched(self, members: tuple[int, ...]) -> bool:
         """Whether a group has few enough nodes and pods for an exhaustive search."""
-        simulated = self.simulated
-        if len(simulated.nodes) > MOST_NODES or len(members) > MOST_PODS:
-            return False
-        return sum(most_pods(simulated.member(i)) for i in members) <= MOST_PODS
+        are_many = len(self.simulated.nodes) > MOST_NODES or len(members) > MOST_PODS
+        return not are_many and sum(most_pods(self.simulated.member(i)) for i in members) <= MOST_PODS
 
     def _explored(self, members: tuple[int, ...], *, expected: bool) -> EventOutcomes | None:
         if not self._is_searched(members):
@@ -358,9 +354,10 @@ class Matrix:
 
     def courses(self, event: str, number: int, aim: Aim | None = None, *, is_known: bool = False) -> list[FinalState]:
         """Return the ends of seeded courses (see Courses) for a workload; empty where none can follow it."""
-        if self._wanted(event, number) < Wanted.ALL or not self._has_courses(event, number, aim):
+        wanted = self._wanted(event, number)
+        if wanted < Wanted.BAD_END or not self._has_courses(event, number, aim) or self._is_untold(number, aim):
             return []
-        return [] if self._is_untold(number, aim) else self.seeded.ends(event, number, aim, is_known=is_known)
+        return self.seeded.ends(event, number, aim, is_known=is_known, needs_bad_end=wanted == Wanted.BAD_END)
 
     def _wanted(self, event: str, number: int) -> Wanted:
         return self.effort.wanted(self.simulated.workloads[number].ref, UNREACHABLE_OF.get(event, event))
@@ -385,7 +382,8 @@ class Matrix:
         blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
         fine, bad = bounds.is_fine, bounds.is_bad
         is_open = not (fine or bad) and self._has_courses(event, number)
-        if is_open and self._wanted(event, number) == Wanted.ALL and self.seeded.always_ends_well(event, number):
+        wanted = self._wanted(event, number)
+        if is_open and wanted >= Wanted.BAD_END and self.seeded.always_ends_well(event, number):
             return self._from_runs(event, number, bounds, bound, blocked, (), good=1)
         ends = self._bad_ends(event, number) if bad else [] if fine else self.courses(event, number)
         # Counting says that no course ends well. If a course does, report less instead of something wrong.
@@ -396,8 +394,11 @@ class Matrix:
             raced = creation.raced(self.simulated.member(number), event, bounds)
             if raced is not None:
                 return replace(raced, assumes=self._premises(number))
-        ends, others = self._aimed.ends(event, number, ends)
-        return self._from_runs(event, number, bounds, bound, blocked, ends, others)
+        follow = self._aimed.ends if wanted == Wanted.ALL else self._aimed.until_bad
+        ends, others = follow(event, number, ends)
+        cell = self._from_runs(event, number, bounds, bound, blocked, ends, others)
+        is_open = cell.verdict == BAD and wanted != Wanted.ALL  # nobody asks whether a good end is possible, too
+        return replace(cell, verdict=DEPENDS) if is_open else cell
 
     def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
         """Return the cell that counting decides, without details."""
@@ -446,7 +447,7 @@ class Matrix:
 
     def _why_none(self, event: str, number: int) -> str:
         """Return why no trace is followed for a workload."""
-        if self._wanted(event, number) < Wanted.ALL:
+        if self._wanted(event, number) < Wanted.BAD_END:
             return NOT_ASKED
         if not self._has_courses(event, number):
             return _refused_by_quota(self.simulated.member(number), event)

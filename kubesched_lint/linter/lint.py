@@ -66,7 +66,7 @@ def lint(
 ) -> tuple[Report, tuple[RuleResult, ...]]:
     """Return the report and its findings with their rules and hazards, before waivers and baseline.
 
-    ``scenario``: the manifests on the cluster without its transient states, if the caller has it already.
+    ``scenario``: ``lasting_scenario``, if the caller has it already.
 
     Pure, except that ``costs`` gets what each rule cost in steps of ``work``: slug → steps. ``is_refuting``: whether
     exact runs try to refute proofs.
@@ -77,20 +77,24 @@ def lint(
         )
 
 
+def lasting_scenario(manifests: ManifestSet, cluster: Cluster | None, options: Options) -> Scenario:
+    """Return the scenario that ``lint`` judges: the manifests on the cluster without its transient states."""
+    lasting = None if cluster is None else without_transient(cluster)
+    return Scenario(manifests.inventory, lasting, manifests.premises(options))
+
+
 def _concluded(
     run: Run, cluster: Cluster | None, rules: Sequence[Rule], is_refuting: bool, scenario: Scenario | None
 ) -> tuple[Report, tuple[RuleResult, ...]]:
     manifests, options = run.manifests, run.options
-    premises = manifests.premises(options)
-    if scenario is None:
-        scenario = Scenario(manifests.inventory, None if cluster is None else without_transient(cluster), premises)
+    scenario = scenario or lasting_scenario(manifests, cluster, options)
     scenario.refused = (
         manifests.refused if manifests.judged_for == minor_of(scenario.premises.kubernetes_version) else None
     )
     run.refusals = refused_objects(scenario)
     run.rules(rules, scenario)
     if cluster is not None and cluster.transient_states:
-        run.today(rules, Scenario(manifests.inventory, cluster, premises), cluster)
+        run.today(rules, Scenario(manifests.inventory, cluster, manifests.premises(options)), cluster)
     judged = tuple(without_wrong_types(not_ignored(run.judged, options), manifests))
     told = map(naming_domain, without_refused(without_yielding(tuple(explained(judged)), run.home), run.refusals))
     judged, unfilled = without_open_text(tuple(run.current(told)))

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
-from kubesched_lint.linter.lint import lint
+from kubesched_lint.linter.lint import lasting_scenario, lint
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.linter.results.rule_results import RuleResult
@@ -45,8 +44,6 @@ def linted(
     scenario: Scenario | None = None,
 ) -> Linted:
     """Run ``rules`` and apply the waivers; ``costs``, ``is_refuting`` and ``scenario`` as for ``lint``."""
-    if scenario is None:
-        lasting = None if cluster is None else without_transient(cluster)
-        scenario = Scenario(manifests.inventory, lasting, manifests.premises(options))
+    scenario = scenario or lasting_scenario(manifests, cluster, options)
     report, results = lint(manifests, cluster, options, rules, costs, is_refuting=is_refuting, scenario=scenario)
     return Linted(suppress(report, manifests, rulebook, rules, options), results, scenario)

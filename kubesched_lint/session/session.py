@@ -20,10 +20,10 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.releases import judged_by
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.files import is_within
 from kubesched_lint.findings import Finding, InputError, Report
+from kubesched_lint.linter.lint import lasting_scenario
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet, ref_of
 from kubesched_lint.linter.results.rule_results import numbered
@@ -154,8 +154,7 @@ class Session:
         manifests = self.manifests
         scenario, self._scenario = self._scenario, None
         if scenario is None:
-            cluster = None if self.cluster is None else without_transient(self.cluster)
-            scenario = Scenario(manifests.inventory, cluster, manifests.premises(self.options))
+            scenario = lasting_scenario(manifests, self.cluster, self.options)
         report = report_on(
             manifests,
             self.cluster,

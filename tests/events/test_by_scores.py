@@ -6,6 +6,7 @@ import json
 
 from kubesched_lint.commands.verify.deployments import _is_inside
 from kubesched_lint.commands.verify.recorded import Seen
+from kubesched_lint.engine.base import work
 from kubesched_lint.engine.events.answers.cells import BY_SCORES, DEPENDS, FINE, LIKELY
 from kubesched_lint.engine.model.nodes.node import ZONE
 from kubesched_lint.engine.runs import courses
@@ -146,3 +147,14 @@ def test_where_a_bad_end_is_enough_further_courses_seek_one(monkeypatch):
         verdicts.append(cell(result, "agent", "deploy").verdict)
     assert verdicts == [LIKELY, DEPENDS]
     assert asked == [*range(AGAIN), 0, 1, 2]
+
+
+def test_a_further_course_that_takes_too_many_steps_takes_no_answer_away(monkeypatch):
+    def too_long(*_):
+        raise work.OutOfWorkError(work.WHY)
+
+    monkeypatch.setattr(courses.EventOutcomes, "first_ends", too_long)
+    effort = {"runs": 1, "has_examples": False, "wanted": lambda *_: courses.Wanted.BAD_END}
+    web = workload("Deployment", "web", 4, asking("1"))
+    result = report_of(sketch(10, "abc", "4"), agents(), web, events=("deploy",), **effort)
+    assert cell(result, "agent", "deploy").verdict == LIKELY

@@ -12,11 +12,11 @@ from kubesched_lint.commands.simulate.run import simulate
 from kubesched_lint.commands.simulate.simulation_report import SimulationReport
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
-from kubesched_lint.engine.placing.scenarios import grown_scenario, without_transient
+from kubesched_lint.engine.placing.scenarios import grown_scenario
 from kubesched_lint.engine.runs.courses import Effort
-from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.objects.refused import accepted
 from kubesched_lint.findings import Finding
+from kubesched_lint.linter.lint import lasting_scenario
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet
 
@@ -65,8 +65,7 @@ def _rows(
 
 
 def _diagram(manifests: ManifestSet, cluster: Cluster, options: Options, findings: Sequence[Finding]) -> ClusterDiagram:
-    scenario = accepted(Scenario(manifests.inventory, without_transient(cluster), manifests.premises(options)))
-    grown = grown_scenario(scenario)
+    grown = grown_scenario(accepted(lasting_scenario(manifests, cluster, options)))
     assert grown.cluster is not None
     added = grown.cluster.inventory.nodes[len(cluster.inventory.nodes) :]
     return diagram(grown.without_pools, findings, cluster.inventory.nodes, added)

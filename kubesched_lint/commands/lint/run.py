@@ -199,7 +199,7 @@ def checked(
     if request.cluster is not None and not is_brought and (absent := _absent(request.cluster)):
         return LintRun(absent, options, Inputs(request, options, [], shared))
     entries = None if request.baseline is None else shared.entries(request.baseline, rulebook)
-    known: Linted | None = None
+    known: Linted | None
     before, lender = request.before, lender or shared.lender(request, options)
     changes = None if before is None else before.changes_now(request)
     files: Iterable[Input] | None = shared.brought.sets.get(reading_of(request, options))

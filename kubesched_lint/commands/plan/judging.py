@@ -92,6 +92,7 @@ def _compares(after: SimulationReport | None, changed: Container[ObjectRef]) -> 
 
 
 def _compares_with(cell: Cell, *, is_changed: bool) -> Wanted:
+    """Return what to ask of the end before the change, whose cell after it is this one."""
     if cell.verdict == DEPENDS:
         return Wanted.BAD_END
     if is_changed or not (cell.is_harmless or cell.verdict == BY_SCORES):

@@ -20,7 +20,6 @@ from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.inventory import Inventory
 from kubesched_lint.engine.model.workloads.workload import Workload
-from kubesched_lint.engine.placing.scenarios import without_transient
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.objects.refused import accepted
 from kubesched_lint.linter.environments.alternatives import Alternatives
@@ -31,6 +30,7 @@ from kubesched_lint.linter.environments.environments import (
     said_once,
     shared_part,
 )
+from kubesched_lint.linter.lint import lasting_scenario
 
 
 class Side(Struct, frozen=True):
@@ -195,8 +195,7 @@ class _OfAll:
         for known, scenario in self._known:
             if known is cluster:
                 return scenario
-        manifests, premises = self._side.manifests, self._side.manifests.premises(self._side.options)
-        scenario = Scenario(manifests.inventory, without_transient(cluster), premises)
+        scenario = lasting_scenario(self._side.manifests, cluster, self._side.options)
         self._known.append((cluster, scenario))
         return scenario
 
@@ -251,10 +250,9 @@ def _without(cluster: Cluster, workloads: Sequence[Workload]) -> Cluster:
 
 def _side(side: Version, cluster: Cluster, whole: Scenario) -> Side:
     """Return a side whose scenario is a part of the ``whole``, unless it is what runs, with nothing of the files."""
-    manifests, premises = side.manifests, side.manifests.premises(side.options)
-    if premises.settled(cluster) == whole.premises:
-        return Side(side, cluster, whole.part(manifests.inventory), whole)
-    return Side(side, cluster, Scenario(manifests.inventory, without_transient(cluster), premises), whole)
+    if side.manifests.premises(side.options).settled(cluster) == whole.premises:
+        return Side(side, cluster, whole.part(side.manifests.inventory), whole)
+    return Side(side, cluster, lasting_scenario(side.manifests, cluster, side.options), whole)
 
 
 def _rows(touched: Collection[ObjectRef], before: Sequence[Collection[ObjectRef]], nodes: int) -> frozenset[ObjectRef]:

@@ -245,17 +245,22 @@ class Courses:
     def _ends_of_draw(
         self, event: str, number: int, draw: int, is_sought: Callable[[FinalState], bool], by: int
     ) -> list[FinalState]:
+        """Return the sought ends; empty as well if they take too many steps."""
         members = self.members(number, None)
         if not self._is_followed(event, number) or self._ends_well(event, number, None):
             return []
         start = self._start(members, None)
         start = start._replace(runs=1, against=by, seed=start.seed + draw)
-        if start not in self._drawn:
-            self._drawn[start] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
-        outcomes = self._drawn[start]
-        if outcomes is None:
-            return []
-        return self._at_telling(outcomes, event, number).first_ends(event, number, is_sought)
+
+        def follow() -> list[FinalState]:
+            if start not in self._drawn:
+                self._drawn[start] = work.tried(lambda: self._losing(self._deployed(start), members), None, 2)
+            outcomes = self._drawn[start]
+            if outcomes is None:
+                return []
+            return self._at_telling(outcomes, event, number).first_ends(event, number, is_sought)
+
+        return work.tried(follow, [], 2)
 
     def preempts(self, number: int) -> bool:
         """Whether pods preempt others in a course without an aim."""

@@ -100,11 +100,7 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
 def _anywhere(courses: Courses, event: str, number: int) -> Sequence[FinalState]:
     """Return bad ends of courses on any nodes that fit."""
     is_sought = _is_bad(event) if courses.preempts(number) else _is_surely_bad(courses, event)
-
-    def follow(draw: int, noted: Callable[[FinalState], bool]) -> Sequence[FinalState]:
-        return work.tried(lambda: courses.ends_anywhere(event, number, draw, noted), (), 2)
-
-    return _in_draws(follow, is_sought)
+    return _in_draws(partial(courses.ends_anywhere, event, number), is_sought)
 
 
 def _against(courses: Courses, event: str, number: int) -> Sequence[FinalState]:

@@ -397,8 +397,8 @@ class Matrix:
         follow = self._aimed.ends if wanted == Wanted.ALL else self._aimed.until_bad
         ends, others = follow(event, number, ends)
         cell = self._from_runs(event, number, bounds, bound, blocked, ends, others)
-        is_open = cell.verdict == BAD and wanted != Wanted.ALL  # nobody asks whether a good end is possible, too
-        return replace(cell, verdict=DEPENDS) if is_open else cell
+        # Of one bad end, nobody asks whether a good one is possible, too.
+        return replace(cell, verdict=DEPENDS) if wanted != Wanted.ALL and cell.verdict == BAD else cell
 
     def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
         """Return the cell that counting decides, without details."""

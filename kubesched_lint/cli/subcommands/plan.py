@@ -45,7 +45,6 @@ from kubesched_lint.programs import NoWorkTreeError, ProgramError
 from kubesched_lint.progress import shown
 from kubesched_lint.project.commits import HEAD, CommitError, as_relative, commit_of, tree_of
 from kubesched_lint.report.findings.footer import FAIL_ON
-from kubesched_lint.report.html.plan import as_html
 from kubesched_lint.report.plan.as_json import as_json
 from kubesched_lint.report.plan.as_markdown import as_markdown
 from kubesched_lint.report.plan.as_text import as_text
@@ -331,6 +330,8 @@ def _print(whole_plan: Plan, output: PlanFormat, color: Color, *, verbose: bool)
         case PlanFormat.MARKDOWN:
             say_exactly([as_markdown(whole_plan)])
         case PlanFormat.HTML:
+            from kubesched_lint.report.html.plan import as_html
+
             say_exactly(as_html(whole_plan))
 
 

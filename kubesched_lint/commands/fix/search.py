@@ -122,15 +122,16 @@ def fixes_of(
     rulebook: Rulebook,
     findings: Sequence[Finding],
     known: Linted,
-) -> Mapping[Placed, Fix]:
-    """Return the fixes for some findings that pass together, as far as a few trials show.
+) -> list[tuple[Finding, Fix]]:
+    """Return those of some findings with a fix that pass together, as far as a few trials show.
 
     ``known``: the manifests as they are, linted with these options.
     """
     search = _FixSearch(cluster, options, rulebook, frozenset(map(subject_of, findings)), True)
     result = search.mended(search.linted(Workspace(manifests), known), unsafe=True, most=MOST_REMEDIES)
     unsound = {open_file.path for open_file in result.workspace.differing if open_file.objection()}
-    return {key: fix for key, fix in search.fixes.items() if unsound.isdisjoint(edit.path for edit in fix.edits)}
+    fixes = ((finding, search.fixes.get(placed(finding))) for finding in findings)
+    return [(finding, fix) for finding, fix in fixes if fix and unsound.isdisjoint(edit.path for edit in fix.edits)]
 
 
 def _mended(search: _FixSearch, start: _State, findings: int, unsafe: bool) -> Mended:

@@ -14,7 +14,6 @@ from typing import IO
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from kubesched_lint.commands.fix.rerendering import rendered_again
 from kubesched_lint.custom.kinds import SHIPPED, Kinds
 from kubesched_lint.engine.base.places import Path
 from kubesched_lint.files import content, opened, place_of
@@ -173,7 +172,7 @@ class Workspace(Struct, frozen=True):
         fresh = {open_file.path: iter(open_file.documents) for open_file in open_files if not open_file.is_source}
         read = self.manifests
         changed = {os.path.realpath(open_file.path): open_file.data for open_file in self.differing}
-        again = rendered_again(read.documents, changed, read.kinds)
+        again = _rendered_again(read, changed)
         entries_read: list[Entry] = []
         told: set[KustomizeRendering] = set()
         for document in read.documents:
@@ -199,6 +198,14 @@ class Workspace(Struct, frozen=True):
             if open_file is not None and open_file.data != open_file.first
         )
         return tuple(sorted(open_files, key=lambda open_file: open_file.path))
+
+
+def _rendered_again(read: ManifestSet, changed: Mapping[str, bytes]) -> Mapping[KustomizeRendering, tuple[Entry, ...]]:
+    if not any(isinstance(document.rendering, KustomizeRendering) for document in read.documents):
+        return {}
+    from kubesched_lint.commands.fix.rerendering import rendered_again
+
+    return rendered_again(read.documents, changed, read.kinds)
 
 
 def _applied_as(before: Document, document: Document) -> Document:

@@ -10,8 +10,6 @@ from contextlib import chdir
 
 from msgspec.structs import replace
 
-from kubesched_lint.commands.fix.proposals import placed
-from kubesched_lint.commands.fix.search import fixes_of
 from kubesched_lint.commands.plan.judging import Findings
 from kubesched_lint.commands.plan.plan_result import Plan
 from kubesched_lint.commands.plan.version import Version
@@ -29,9 +27,11 @@ def mended(plan: Plan, after: Version, lint: Findings, rulebook: Rulebook) -> Pl
     wanted = {finding.object: finding for finding in sorted(findings, key=_severity) if _is_of(finding, hanging)}
     if not wanted or lint.linted is None:
         return plan
+    from kubesched_lint.commands.fix.search import fixes_of
+
     with chdir(after.folder):
         fixes = fixes_of(after.manifests, lint.cluster, after.options, rulebook, tuple(wanted.values()), lint.linted)
-    edits = {ref: fixes[key].title for ref, finding in wanted.items() if (key := placed(finding)) in fixes}
+    edits = {finding.object: fix.title for finding, fix in fixes}
     return replace(
         plan, workloads=tuple(replace(workload, mend=edits.get(workload.object, "")) for workload in plan.workloads)
     )

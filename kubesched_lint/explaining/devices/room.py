@@ -6,6 +6,7 @@ Upper bounds: they count devices that meet a request, not how other pods or coun
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -15,7 +16,9 @@ from kubesched_lint.engine.model.devices.devices import DeviceID
 from kubesched_lint.engine.scenario.devices.devices import needs_devices
 from kubesched_lint.engine.scenario.scenario import Member
 from kubesched_lint.explaining.devices.requests import Wanted, asked_of, must_know_devices, open_claims
-from kubesched_lint.explaining.devices.survey import Survey, surveyed
+
+if TYPE_CHECKING:
+    from kubesched_lint.explaining.devices.survey import Survey
 
 UNLIMITED = 1 << 30
 
@@ -115,6 +118,8 @@ def room_for(it: Member, claims: Sequence[Wanted], among: NodeSet) -> DeviceRoom
 
     Raises UncheckedError.
     """
+    from kubesched_lint.explaining.devices.survey import surveyed
+
     requests: list[Request] = []
     for wanted in claims:
         for options in asked_of(wanted):

@@ -8,7 +8,7 @@ import yaml
 from kubesched_lint import lint
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
-from kubesched_lint.engine.placing.trial import trials_of
+from kubesched_lint.engine.placing.trial import _tried, trials_of
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
 from kubesched_lint.explaining.crowding.waiting import races, waiting_everywhere
@@ -66,6 +66,13 @@ def test_of_many_that_compete_for_one_place_none_waits_in_every_order(number: in
     ((names, fewest),) = raced(scenario)
     assert fewest == number - 1
     assert len(names) >= min(number, 3)
+
+
+def test_a_set_that_fits_is_tried_once() -> None:
+    scenario = scenario_of(sketch(1, "a"), *(workload("Deployment", name, 1, asking("1")) for name in ("one", "two")))
+    assert not waiting(scenario)
+    assert not raced(scenario)
+    assert len(_tried(scenario)) == 1
 
 
 def test_who_does_not_fit_alone_waits_in_every_order() -> None:

@@ -9,9 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from kubesched_lint.cli.app import app
+from kubesched_lint.commands.fix import search
 from kubesched_lint.commands.fix.search import Mended, mend
 from kubesched_lint.engine.base.text import is_slip
 from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.verdicts.refuting import Refuter
 from kubesched_lint.explaining.remedies.remedy import is_fixed
 from kubesched_lint.linter import linted
 from kubesched_lint.linter.lint import lint
@@ -96,6 +98,23 @@ def test_who_has_written_that_no_pod_may_go_is_asked(tmp_path: Path) -> None:
     assert mended(WEB % ", maxUnavailable: 0", tmp_path, unsafe=False).open_files == ()
     assert mended(WEB % ", maxUnavailable: 0%", tmp_path, unsafe=False).open_files == ()
     assert mended(WEB % ", maxUnavailable: 0", tmp_path, unsafe=True).fixed == 1
+
+
+def test_no_run_tries_to_refute_what_a_trial_proves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody reads it; who reports the file with its fixes tries to refute all that it tells."""
+    refuted: list[str] = []
+    before_trials: list[int] = []
+
+    def noted(*args: Any, **options: Any) -> linted.Linted:
+        before_trials.append(len(refuted))
+        return linted.linted(*args, **options)
+
+    monkeypatch.setattr(Refuter, "doubt", lambda self, claim: refuted.append(claim.event) or "")
+    monkeypatch.setattr(search, "linted", noted)
+    four = (WEB % "").replace("web", "large").replace("replicas: 3", "replicas: 4")
+    assert mended("---\n".join((WEB % "", four)), tmp_path, unsafe=True).fixed == 2
+    assert len(before_trials) > 1
+    assert {*before_trials, len(refuted)} == {before_trials[0]} != {0}
 
 
 @pytest.mark.parametrize(

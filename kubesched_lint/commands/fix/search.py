@@ -38,6 +38,7 @@ from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.explaining.remedies.remedy import Remedy, in_source, written
 from kubesched_lint.findings import Finding, Fix, Report, Severity
 from kubesched_lint.linter.globs import Globs
+from kubesched_lint.linter.lint import lasting_scenario
 from kubesched_lint.linter.linted import Linted, linted
 from kubesched_lint.linter.options import Options
 from kubesched_lint.linter.reading.manifest_set import ManifestSet
@@ -302,10 +303,13 @@ class _FixSearch:
     def _linted(self, workspace: Workspace, known: Linted | None) -> _State:
         """Lint the files of the workspace, unless they are ``known``: a rule that was cut short may see more now."""
         of_run = (workspace.manifests, self._cluster, self._options, self._book)
-        own = known if known is not None and not known.is_cut else linted(*of_run, self._rules)
-        every = own
+        if known is None or known.is_cut:
+            scenario = lasting_scenario(workspace.manifests, self._cluster, self._options)
+            scenario.is_told = False
+            known = linted(*of_run, self._rules, is_refuting=False, scenario=scenario)
+        own = every = known
         if self._every != self._rules:
-            every = linted(*of_run, self._every, scenario=own.scenario)
+            every = linted(*of_run, self._every, is_refuting=False, scenario=own.scenario)
         return _State(
             workspace,
             own.results,

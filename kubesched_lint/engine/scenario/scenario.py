@@ -91,6 +91,8 @@ class Scenario:
         """Source → the API server's refusals, if all of them have been judged already."""
         self.answered: dict[Any, Refusals] = {}
         """Source → the API server's refusals, if somebody has asked for them."""
+        self.is_told = True
+        """Whether anybody reads what is proven here; else no run shows it, and none tries to refute it."""
 
     # -- other scenarios ---------------------------------------------------------------------------------------------
 
@@ -132,6 +134,7 @@ class Scenario:
 
     def _judged_already(self, other: Scenario) -> Scenario:
         """Return another scenario of the same documents, or of some of them, which the API server answers alike."""
+        other.is_told = self.is_told
         if other.premises.kubernetes_version == self.premises.kubernetes_version:
             other.refused, other.answered = self.refused, self.answered
         return other

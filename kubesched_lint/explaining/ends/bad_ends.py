@@ -177,7 +177,7 @@ def _as_it_is(simulated: SimulatedSet) -> SimulatedSet:
 
 @once_per_scenario
 def _ends(scenario: Scenario) -> _Ends:
-    return _Ends(scenario)
+    return _Ends(scenario) if scenario.is_told else _untold_ends(scenario)
 
 
 @once_per_scenario

@@ -8,6 +8,7 @@ import yaml
 from kubesched_lint import lint
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.decode.objects import is_read
+from kubesched_lint.engine.placing.together.joint import contradictions
 from kubesched_lint.engine.placing.trial import _tried, trials_of
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.engine.scenario.settings.user_settings import Premises
@@ -73,6 +74,15 @@ def test_a_set_that_fits_is_tried_once() -> None:
     assert not waiting(scenario)
     assert not raced(scenario)
     assert len(_tried(scenario)) == 1
+
+
+def test_where_a_pod_has_no_node_no_trial_is_asked_whether_all_fit() -> None:
+    two = [workload("Deployment", name, 1, asking("1")) for name in ("one", "two")]
+    nowhere = workload("Deployment", "nowhere", 1, {**asking("1"), "nodeSelector": {ZONE: "z"}})
+    for objects, trials in ((two, 1), ([*two, nowhere], 0)):
+        scenario = scenario_of(sketch(1, "a"), *objects)
+        assert contradictions(scenario) == ()
+        assert len(_tried(scenario)) == trials
 
 
 def test_who_does_not_fit_alone_waits_in_every_order() -> None:

@@ -22,6 +22,7 @@ from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, holds, lowest,
 from kubesched_lint.engine.model.inventory import Inventory, identity
 from kubesched_lint.engine.model.pod import Pod, knows_scheduler, profile_of
 from kubesched_lint.engine.model.workloads.workload import Workload
+from kubesched_lint.engine.placing.coming import created_pods
 from kubesched_lint.engine.placing.limits import MOST_PODS_TRIED, MOST_ROUNDS, MOST_SOLVED, MOST_VARIABLES
 from kubesched_lint.engine.placing.reachability import blocked_affinities
 from kubesched_lint.engine.placing.rollout import stays
@@ -189,7 +190,13 @@ def _seen_to_fit(scenario: Scenario) -> bool:
     """Whether a trial found a place for every pod: then no contradiction exists, and the solver is not loaded."""
     if scenario.pools or scenario.index.unknown_resources or pods_of_the_set(scenario) > MOST_PODS_TRIED:
         return False
+    if any(queued.left and _has_no_node(scenario.member(queued.workload)) for queued in created_pods(scenario)):
+        return False  # as any trial would show
     return not all(trial.left for trial in each_trial(scenario))
+
+
+def _has_no_node(it: Member) -> bool:
+    return it.workload.kind != "DaemonSet" and not it.usable and not it.running_pods
 
 
 def fits_alone(scenario: Scenario, demand: Demand) -> bool:

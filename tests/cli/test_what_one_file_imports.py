@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+
+KUSTOMIZE = "kubesched_lint.sources.manifests.kustomize"
 
 
 def imported(late: set[str], *words: str) -> str:
@@ -26,6 +31,16 @@ def test_one_healthy_file_spells_no_name_and_reads_no_folder() -> None:
     assert "set()" in told, told
 
 
+def test_where_no_tool_renders_kustomizations_nothing_makes_ready_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    late = {*("concurrent.futures", "hashlib", "tarfile", "yaml"), f"{KUSTOMIZE}.overlays", f"{KUSTOMIZE}.rendering"}
+    told = imported(late, "lint", "fixtures/company/repo/apps", "--no-cache", "--no-config")
+    assert "lint the rendered output" in told
+    assert "set()" in told, told
+
+
 def test_a_plan_without_a_rollout_that_hangs_edits_and_renders_nothing() -> None:
     package = "kubesched_lint"
     late = {
@@ -33,7 +48,7 @@ def test_a_plan_without_a_rollout_that_hangs_edits_and_renders_nothing() -> None
         f"{package}.commands.fix.search",
         f"{package}.engine.scheduler.devices.allocator",
         f"{package}.report.html.plan",
-        f"{package}.sources.manifests.kustomize.kustomizing",
+        f"{KUSTOMIZE}.kustomizing",
     }
     agent = "fixtures/company/repo/platform/log-agent.yaml"
     told = imported(late, "plan", agent, agent, "-c", "fixtures/clusters/three-zones.yaml", "--no-config")

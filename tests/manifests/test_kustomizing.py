@@ -23,10 +23,9 @@ from kubesched_lint.sources.manifests.kustomize.rendering import (
     MARK,
     Rendered,
     RenderError,
-    Tool,
-    kustomizer,
     render_copy,
 )
+from kubesched_lint.sources.manifests.kustomize.tools import Tool, kustomizer
 from kubesched_lint.sources.manifests.kustomize.tree import tree_of
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on PATH")

@@ -429,10 +429,10 @@ def test_a_folder_that_is_listed_again_and_again_is_not_built(tmp_path: Path, mo
 
 
 def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from kubesched_lint.sources.manifests.kustomize import rendering
+    from kubesched_lint.sources.manifests.kustomize import rendering, tools
 
     stand_in(tmp_path, monkeypatch, "sleep 60 & sleep 60")
-    tool = rendering.kustomizer()
+    tool = tools.kustomizer()
     assert tool is not None
     with pytest.raises(rendering.RenderError, match="took longer than"):
         rendering.render(tool, str(tmp_path), timeout=0.3)
@@ -440,11 +440,11 @@ def test_a_tool_that_hangs_is_stopped(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_tool_that_writes_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from kubesched_lint import programs
-    from kubesched_lint.sources.manifests.kustomize import rendering
+    from kubesched_lint.sources.manifests.kustomize import rendering, tools
 
     monkeypatch.setattr(programs, "LARGEST_OUTPUT", 1 << 16)
     stand_in(tmp_path, monkeypatch, "yes")
-    tool = rendering.kustomizer()
+    tool = tools.kustomizer()
     assert tool is not None
     with pytest.raises(rendering.RenderError, match="writes more than"):
         rendering.render(tool, str(tmp_path), timeout=20)

@@ -24,7 +24,7 @@ from kubesched_lint.progress import shown
 from kubesched_lint.project.config.file import NAME, quoted
 from kubesched_lint.sources.delivery.entries import NO_TOOL, AppliedSet, applied_set, names_of, repository_of
 from kubesched_lint.sources.delivery.flux import Building
-from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
+from kubesched_lint.sources.manifests.kustomize.tools import kustomizer
 from kubesched_lint.writing import destination, replacing
 
 app = command_group("Find what Flux or Argo CD applies from a repository.")

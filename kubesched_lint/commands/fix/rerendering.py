@@ -14,7 +14,7 @@ from kubesched_lint.sources.manifests.inputs import InputFile
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
-from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
+from kubesched_lint.sources.manifests.kustomize.tools import kustomizer
 from kubesched_lint.sources.manifests.loader import Entry, documents_of
 from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering
 from kubesched_lint.sources.manifests.yaml.split import text_of

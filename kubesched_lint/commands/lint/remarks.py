@@ -21,6 +21,7 @@ from kubesched_lint.linter.results.causes import number_of
 from kubesched_lint.project.baseline import held_against, read_baseline
 from kubesched_lint.rulebook.library import Rulebook
 from kubesched_lint.sources.manifests.document import Skipped
+from kubesched_lint.sources.manifests.kustomize.tools import kustomizer
 from kubesched_lint.sources.manifests.recognizing.classify import HELM
 
 BASELINE = "kubesched-baseline.json"
@@ -75,10 +76,8 @@ def set_notes(manifests: ManifestSet) -> Iterator[str]:
     wrapping = Counter((u.kind, u.api_version, u.why) for u in manifests.unread if u.wraps_pod_template)
     overlays = [u.path for u in manifests.unread if u.kind == "Kustomization" and "fluxcd" not in u.api_version]
     if overlays:
-        from shutil import which
-
         where = overlays[0].rpartition("/")[0] or "."
-        why = "" if which("kubectl") or which("kustomize") else " (neither kubectl nor kustomize is on PATH)"
+        why = "" if kustomizer() else " (neither kubectl nor kustomize is on PATH)"
         yield (
             f"{len(overlays)} Kustomization: read without rendering{why}; to lint the applied objects: "
             f"kubectl kustomize {where} | kubesched-lint lint -"

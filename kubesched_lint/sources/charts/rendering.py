@@ -27,11 +27,9 @@ from kubesched_lint.sources.manifests.kustomize.rendering import (
     Rendered,
     RenderError,
     SlowRenderError,
-    Tool,
-    helm,
-    kustomizer,
     render,
 )
+from kubesched_lint.sources.manifests.kustomize.tools import Tool, helm, kustomizer
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
 from kubesched_lint.sources.manifests.recognizing.kustomization import merged, text_to_read, value_in
 from kubesched_lint.sources.manifests.rendered.charts import Made

@@ -24,7 +24,7 @@ from kubesched_lint.sources.manifests.document import Document
 from kubesched_lint.sources.manifests.flux import folder_in
 from kubesched_lint.sources.manifests.inputs import LARGEST, InputFile, Progress
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store
-from kubesched_lint.sources.manifests.kustomize.rendering import kustomizer
+from kubesched_lint.sources.manifests.kustomize.tools import kustomizer
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of
 from kubesched_lint.sources.manifests.walking import Found as FoundFile

@@ -25,7 +25,7 @@ from kubesched_lint.sources.manifests.inputs import InputFile, Progress
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store, render_trees
 from kubesched_lint.sources.manifests.kustomize.overlays import outcome_of
-from kubesched_lint.sources.manifests.kustomize.rendering import Tool
+from kubesched_lint.sources.manifests.kustomize.tools import Tool
 from kubesched_lint.sources.manifests.kustomize.tree import tree_applied
 from kubesched_lint.sources.manifests.limits import MOST_FOLDERS
 from kubesched_lint.sources.manifests.loader import documents_of

@@ -24,6 +24,7 @@ from kubesched_lint.sources.manifests.inputs import (
     too_large,
 )
 from kubesched_lint.sources.manifests.kustomize.contents import may_be_manifest, never_applied
+from kubesched_lint.sources.manifests.kustomize.tools import helm, kustomizer
 from kubesched_lint.sources.manifests.recognizing.meant import MEANT, LeftOut, Scope, by_contents
 from kubesched_lint.sources.manifests.walking import Found, Walk, holds_manifests, why_unreadable
 
@@ -186,7 +187,7 @@ class _Search:
     ) -> Applied:
         kept = [item.path for item in files if isinstance(item, Found) and item.left_out is None]
         folders = [os.path.dirname(path) for path in kept if _names_kustomization(path)]
-        if not folders:
+        if not folders or kustomizer() is None:
             return _NOTHING_APPLIED
         from kubesched_lint.sources.manifests.kustomize.overlays import applied_in
 
@@ -247,11 +248,12 @@ def _is_left_out(item: Found | InputError | Skipped) -> bool:
 
 
 def _chart(folder: str) -> InputFile | Skipped | InputError | None:
-    from kubesched_lint.sources.manifests.kustomize.overlays import charted
-    from kubesched_lint.sources.manifests.kustomize.rendering import helm
-
     tool = helm()
-    return charted(folder, tool) if tool else None
+    if tool is None:
+        return None
+    from kubesched_lint.sources.manifests.kustomize.overlays import charted
+
+    return charted(folder, tool)
 
 
 def _piped(file: InputFile | InputError) -> InputFile | InputError:

@@ -23,11 +23,11 @@ from kubesched_lint.sources.manifests.kustomize.rendering import (
     SUFFIX,
     Rendered,
     RenderError,
-    Tool,
     copy_in,
     render_copies,
     render_copy,
 )
+from kubesched_lint.sources.manifests.kustomize.tools import Tool
 from kubesched_lint.version import __version__
 
 _BATCH = 40_000

@@ -17,7 +17,8 @@ from kubesched_lint.sources.manifests.flux import NO_FLUX, FluxRepository
 from kubesched_lint.sources.manifests.inputs import LARGEST, Applied, InputFile, Progress
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
 from kubesched_lint.sources.manifests.kustomize.kustomizing import Store, render_trees
-from kubesched_lint.sources.manifests.kustomize.rendering import Rendered, RenderError, Tool, kustomizer, render
+from kubesched_lint.sources.manifests.kustomize.rendering import Rendered, RenderError, render
+from kubesched_lint.sources.manifests.kustomize.tools import Tool, kustomizer
 from kubesched_lint.sources.manifests.kustomize.tree import AS_IT_STANDS, Inflate, shown, tree_of
 from kubesched_lint.sources.manifests.rendered.charts import chart_rendering
 from kubesched_lint.sources.manifests.rendered.provenance import KustomizeRendering

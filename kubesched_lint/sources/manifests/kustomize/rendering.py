@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from shutil import which
 from tempfile import TemporaryDirectory
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from kubesched_lint.engine.base.limits import LONGEST_REASON
 from kubesched_lint.programs import TIMEOUT, ProgramError, SlowProgramError, run_offline
 from kubesched_lint.sources.manifests.kustomize.copy import KustomizeTree
+from kubesched_lint.sources.manifests.kustomize.tools import Tool
 from kubesched_lint.sources.manifests.kustomize.tree import as_json
 
 MARK = "kubesched-lint/tree"
@@ -28,36 +27,6 @@ class RenderError(Exception):
 
 class SlowRenderError(RenderError):
     """The tool took longer than it may."""
-
-
-class Tool(Struct, frozen=True):
-    """``command`` is the command line before the folder's name; ``name`` is what users call the tool."""
-
-    name: str
-    command: tuple[str, ...]
-
-    def building(self, tree: KustomizeTree) -> Tool:
-        """Return the tool as it builds a tree: without the load restrictor if Flux does; the copy has no other files
-        than those of the repository.
-        """
-        if not tree.root:
-            return self
-        return replace(self, command=(*self.command, "--load-restrictor", "LoadRestrictionsNone"))
-
-
-def kustomizer() -> Tool | None:
-    """Return the tool that renders kustomizations on this machine, if any."""
-    if kubectl := which("kubectl"):
-        return Tool("kubectl kustomize", (kubectl, "kustomize"))
-    if kustomize := which("kustomize"):
-        return Tool("kustomize build", (kustomize, "build"))
-    return None
-
-
-def helm() -> Tool | None:
-    """Return the tool that renders charts on this machine, if any."""
-    program = which("helm")
-    return Tool("helm template", (program, "template", "--skip-tests")) if program else None
 
 
 def render(tool: Tool, folder: str, *, timeout: float = TIMEOUT, home: str = "") -> str:

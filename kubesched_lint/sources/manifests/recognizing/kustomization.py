@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from kubesched_lint.sources.manifests.yaml.fast_reader import NotPlainError, read_plain
-from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, build
 from kubesched_lint.sources.manifests.yaml.split import parts
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -48,7 +47,7 @@ def documents_of(text: str) -> list[dict[str, Any]] | None:
     """Return the objects of a text; None if one of its documents is not an object."""
     try:
         values = [value for part in parts(text) if (value := _value(part.text)) is not None]
-    except BuildError:
+    except NotPlainError:
         return None
     return values if values and all(isinstance(value, dict) for value in values) else None
 
@@ -85,7 +84,7 @@ def value_in(text: str) -> Any:
     """Return the value of a document; None if it cannot be read."""
     try:
         return _value(text)
-    except BuildError:
+    except NotPlainError:
         return None
 
 
@@ -99,10 +98,16 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _value(text: str) -> Any:
+    """Raises NotPlainError for what no reader reads."""
     try:
         return read_plain(text)
-    except NotPlainError:
-        return build(text)
+    except NotPlainError as not_plain:
+        from kubesched_lint.sources.manifests.yaml.full_reader import BuildError, build
+
+        try:
+            return build(text)
+        except BuildError:
+            raise not_plain from None
 
 
 def _list(value: dict[str, Any], key: str) -> list[Any]:

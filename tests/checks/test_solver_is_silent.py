@@ -100,6 +100,13 @@ def test_a_placement_is_one_that_all_rows_allow() -> None:
     assert placed > 20
 
 
+def test_who_needs_every_place_comes_before_who_can_go_elsewhere() -> None:
+    """A DaemonSet needs a place on each of three nodes; a large pod may go to the first or, beside it, the second."""
+    columns = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
+    rooms = [({0: 8.0, 2: 10.0}, 16.0), ({1: 8.0, 3: 10.0}, 18.0), ({4: 10.0}, 10.0)]
+    assert all_have_a_place([1, 3], columns, [2, 2, 1, 1, 1], rooms)
+
+
 def test_standard_output_is_back_after_a_failure_and_beside_other_threads(capfd: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         os.write(1, b"a banner")

@@ -19,7 +19,8 @@ def all_have_a_place(
     own: dict[int, list[int]] = {}
     for variable, (demand, _) in enumerate(columns):
         own.setdefault(demand, []).append(variable)
-    first = sorted(own, key=lambda demand: len(own[demand]))  # who has little choice
+    needs_all = {demand: sum(map(placing.room, own[demand])) <= wanted[demand] for demand in own}
+    first = sorted(own, key=lambda demand: (not needs_all[demand], len(own[demand])))  # who has little choice
     before = -1
     while sum(left) not in (0, before):  # a pod may make room for others: those near it, or in other domains
         before = sum(left)

@@ -71,7 +71,7 @@ class _Commands(CommandGroup):
         )
         if cmd_name != "lint":
             gc.freeze()  # what was imported stays
-            gc.set_threshold(50_000)  # see main(); the objects of a simulation live long
+            gc.set_threshold(50_000, 20)  # see main(); the objects of a simulation live long, most to its end
             gc.enable()
         command.name = cmd_name
         return command

@@ -15,6 +15,9 @@ from kubesched_lint.report.simulation.report import as_json, as_text
 from kubesched_lint.report.wording.verdict_words import mark
 from tests.events.simulated import asking, cell, other, report_of, sketch, workload
 
+FORMER = {"runs": 1, "wanted": lambda *_: courses.Wanted.BAD_END, "tries_scores": lambda *_: False}
+"""What a plan asks of an end before the change that may be bad after it."""
+
 
 def agents(**pod):
     return workload("DaemonSet", "agent", None, {**asking("1"), **pod})
@@ -139,11 +142,10 @@ def test_where_a_bad_end_is_enough_further_courses_seek_one(monkeypatch):
         return self.ends_against(event, number, 0, is_sought) if draw in met else []
 
     monkeypatch.setattr(courses.Courses, "ends_again", again)
-    effort = {"runs": 1, "has_examples": False, "wanted": lambda *_: courses.Wanted.BAD_END}
     web, verdicts, met = workload("Deployment", "web", 4, asking("1")), [], set()
     for draw in (AGAIN, 2):
         met.add(draw)
-        result = report_of(sketch(10, "abc", "4"), agents(), web, events=("deploy",), **effort)
+        result = report_of(sketch(10, "abc", "4"), agents(), web, events=("deploy",), **FORMER)
         verdicts.append(cell(result, "agent", "deploy").verdict)
     assert verdicts == [LIKELY, DEPENDS]
     assert asked == [*range(AGAIN), 0, 1, 2]
@@ -154,7 +156,6 @@ def test_a_further_course_that_takes_too_many_steps_takes_no_answer_away(monkeyp
         raise work.OutOfWorkError(work.WHY)
 
     monkeypatch.setattr(courses.EventOutcomes, "first_ends", too_long)
-    effort = {"runs": 1, "has_examples": False, "wanted": lambda *_: courses.Wanted.BAD_END}
     web = workload("Deployment", "web", 4, asking("1"))
-    result = report_of(sketch(10, "abc", "4"), agents(), web, events=("deploy",), **effort)
+    result = report_of(sketch(10, "abc", "4"), agents(), web, events=("deploy",), **FORMER)
     assert cell(result, "agent", "deploy").verdict == LIKELY

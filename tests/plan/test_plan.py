@@ -344,10 +344,11 @@ def test_of_what_ends_well_afterwards_only_a_proven_bad_end_before_is_asked(monk
 
 def test_of_what_only_scores_keep_from_failing_a_proof_before_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three pods cannot fill a node, four may: that the agents were sure of room is news, how likely it was is none."""
-    asked, original = [], judging.simulate
+    asked, original, scored = [], judging.simulate, []
 
     def noted(*args: Any, **more: Any) -> Any:
         asked.append({ref.name: args[4].wanted(ref, "deploy") for ref in more["only"]})
+        scored.append({ref.name for ref in more["only"] if args[4].tries_scores(ref, "deploy")})
         return original(*args, **more)
 
     monkeypatch.setattr(judging, "simulate", noted)
@@ -359,8 +360,11 @@ def test_of_what_only_scores_keep_from_failing_a_proof_before_is_asked(monkeypat
     (agent,) = (each for each in told.workloads if each.object.name == "agent")
     (deployed,) = (each for each in agent.cells if each.event == "deploy")
     assert (deployed.direction, deployed.after and deployed.after.verdict) == (WORSE, BY_SCORES)
+    assert scored == [{"agent", "crowd"}, set()], "nobody reads other scores of the side before"
+    scored.clear()
     told = planned(read([agents, four]), read([agents, five]), cluster)
     assert [str(each.object) for each in told.workloads] == ["Deployment default/crowd"]
+    assert scored == [{"crowd"}, set()], "without a proof before, a bad end with other scores is no news"
 
 
 @pytest.mark.parametrize(

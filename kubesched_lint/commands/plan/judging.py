@@ -6,8 +6,8 @@ compares with nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import cache, partial
 from typing import TypeVar
 
 from msgspec import Struct
@@ -24,8 +24,14 @@ from kubesched_lint.engine.base import work
 from kubesched_lint.engine.base.limits import MOST_STEPS, STEPS_EACH
 from kubesched_lint.engine.base.places import ObjectRef
 from kubesched_lint.engine.base.text import first_few, many
+from kubesched_lint.engine.bounds.counting import Counting
+from kubesched_lint.engine.bounds.idle import idle
 from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.events.answers.cells import BY_SCORES, DEPENDS, Cell
+from kubesched_lint.engine.events.start.groups import group_in
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember
+from kubesched_lint.engine.placing.from_scenario import simulated_set_of
+from kubesched_lint.engine.placing.scenarios import grown_scenario
 from kubesched_lint.engine.runs.courses import Effort, Wanted
 from kubesched_lint.engine.scenario.scenario import Scenario
 from kubesched_lint.findings import Report
@@ -69,12 +75,39 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     rows_of_scenes: list[Rows] = []
     for scene in scenes:
         effort = effort_for(len(scene.shown), rows)._replace(runs=1)  # two sides, with half the runs each
-        last = _part(left, partial(_simulated, scene.after, scene, events, effort, len(scenes)))
-        effort = effort._replace(wanted=_compares(last, scene.changes), has_examples=False)
+        last_effort = effort._replace(tries_scores=_tells(scene))
+        last = _part(left, partial(_simulated, scene.after, scene, events, last_effort, len(scenes)))
+        effort = effort._replace(
+            wanted=_compares(last, scene.changes), has_examples=False, tries_scores=lambda _ref, _event: False
+        )
         first = _part(left - 1, partial(_simulated, scene.before, scene, events, effort, len(scenes)))
         rows_of_scenes.append((first, last))
         left -= 2
     return rows_of_scenes
+
+
+def _tells(scene: Scene) -> Callable[[ObjectRef, str], bool]:
+    """Return whether it is news that an end, likely good after the change, is bad with other scores.
+
+    It is none where a workload that does not change itself had no proof before, either: then a draw decides.
+    """
+
+    @cache
+    def before() -> tuple[Counting, Mapping[ObjectRef, SimulatedMember]]:
+        counted = Counting(simulated_set_of(grown_scenario(scene.before.scenario)).created)
+        return counted, {member.workload.ref: member for member in counted.simulated.members}
+
+    def is_news(ref: ObjectRef, event: str) -> bool:
+        if ref in scene.changes:
+            return True
+        counted, members = before()
+        member = members.get(ref)
+        if member is None or idle(member, event):
+            return True
+        bounds = counted.bounds(event, group_in(member, event), member.number)
+        return bounds.is_fine or bounds.is_bad
+
+    return is_news
 
 
 def _compares(after: SimulationReport | None, changed: Container[ObjectRef]) -> Callable[[ObjectRef, str], Wanted]:

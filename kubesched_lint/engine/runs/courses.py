@@ -60,10 +60,12 @@ class Effort(NamedTuple):
     narrates: bool = True
     """Whether an end that counting proves bad has its least pods, and a trace where no pod finds a node."""
     has_examples: bool = True
-    """Whether an end that counting proves bad has a trace, and a likely one a trace with other scores if that ends
-    badly: not where it only confirms what another scenario shows, or is only compared with another end."""
+    """Whether an end that counting proves bad has a trace: not where it only confirms what another scenario shows, or
+    is only compared with another end."""
     wanted: Callable[[ObjectRef, str], Wanted] = lambda _ref, _event: Wanted.ALL
     """How much to tell of the end of an event for a workload."""
+    tries_scores: Callable[[ObjectRef, str], bool] = lambda _ref, _event: True
+    """Whether to look for a bad end with other scores where the end of an event for a workload is likely good."""
 
 
 _AIMED = 3 / 2

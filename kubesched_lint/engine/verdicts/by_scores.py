@@ -79,6 +79,8 @@ def _by_scores(cell: Cell, number: int, matrix: Matrix, known: _Known) -> Cell:
     place, simulated = matrix.place(number), matrix.simulated
     if place is None or cell.verdict != LIKELY or simulated.workloads[place].kind == "Job" or simulated.never_ready:
         return cell
+    if not matrix.effort.tries_scores(simulated.workloads[place].ref, cell.event):
+        return cell
     shown, bad = known.bad_of(matrix.seeded, cell.event, place)
     if not bad:
         return cell

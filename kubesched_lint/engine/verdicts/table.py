@@ -122,7 +122,7 @@ class Table:
         Until here, the two ends of a loss have a cell each.
         """
         at("traces with other scores")
-        if self._effort.has_examples and not self._scenario.pools:  # with pools, its nodes are not known
+        if not self._scenario.pools:  # with pools, its nodes are not known
             rows = tuple(
                 replace(row, cells=tuple(placed(cell, self._scenario) for cell in row.cells))
                 for row in with_scores(rows, self.matrix)

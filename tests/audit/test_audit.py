@@ -17,6 +17,7 @@ from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 
 from kubesched_lint.commands.audit import losses as losses_module
+from kubesched_lint.commands.audit import proving
 from kubesched_lint.commands.audit.budgets import blocking
 from kubesched_lint.commands.audit.findings import (
     DRAINS,
@@ -384,6 +385,35 @@ def test_what_is_proven_of_a_loss_waits_in_every_drawn_order(first: int) -> None
                 assert all(waits.pods <= waiting[number] for number, waits in sure.items()), (seed, name)
             proven += sum(waits.pods for waits in sure.values())
     assert proven > 10
+
+
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_no_search_is_begun_where_a_run_shows_that_it_proves_nothing(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, original = [], proving.timeline_of
+
+    def noted(*args: Any, **more: Any) -> Any:
+        begun.append(more["most_states"] > 0)
+        return original(*args, **more)
+
+    monkeypatch.setattr(proving, "timeline_of", noted)
+    told: list[dict[int, int]] = []
+    searches = []
+    for runs in (proving.RUNS, 0):
+        monkeypatch.setattr(proving, "RUNS", runs)
+        for seed in range(first, first + 20):
+            now = now_of(generated(seed))
+            losses = Losses(now)
+            for _, nodes in losses.places():
+                gone = losses.gone(nodes)
+                sure = surely_waiting(now, frozenset(now.lasting.names(nodes)), gone, range(len(gone)))
+                told.append({number: waits.pods for number, waits in sure.items()})
+        searches.append(sum(begun))
+        begun.clear()
+    half = len(told) // 2
+    assert told[:half] == told[half:]
+    assert 0 < searches[0] < searches[1] / 2
 
 
 def _one_order(gone: list[tuple[Pod, int]], state: ClusterState, random: Random) -> Counter[int]:

@@ -6,6 +6,7 @@ What holds for every order in which they come, and for any scheduler that respec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -14,11 +15,12 @@ from kubesched_lint.commands.audit.running_cluster import ReplicaGroup, RunningC
 from kubesched_lint.commands.limits import MOST_STATES
 from kubesched_lint.engine.bounds.counted import count
 from kubesched_lint.engine.events.limits import MOST_PODS
+from kubesched_lint.engine.events.search.events import Timeline
 from kubesched_lint.engine.events.start.evictable_pods import guests_of
 from kubesched_lint.engine.events.start.groups import group_of
 from kubesched_lint.engine.events.start.preemption_scope import preemption_scope
 from kubesched_lint.engine.events.start.quotas import quota_short
-from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet
+from kubesched_lint.engine.events.start.simulated_set import SimulatedMember, SimulatedSet, once_per_set
 from kubesched_lint.engine.events.start.timelines import timeline_of
 from kubesched_lint.engine.model.pod import Pod
 from kubesched_lint.engine.model.workloads.workload import Workload
@@ -28,6 +30,9 @@ from kubesched_lint.engine.scenario.limits import MOST_NODES
 _MAKER = "ReplicaSet"
 """Stands for every controller: it makes all pods at once, so that no order of other controllers is left out."""
 
+
+RUNS = 2
+"""Runs before a search that try the pods first, and runs that try all in any order, each on other nodes."""
 
 NOWHERE = "no node that it may use"
 
@@ -71,19 +76,41 @@ def _waits(member: SimulatedMember) -> Waits:
         return Waits(0)
     counted = Waits(max(wanted - most.pods, 0), most.why)
     can_follow = not (scope.strong or scope.open_ or quota_short(simulated) or simulated.need_devices(members))
-    return max(counted, _searched(member, members), key=lambda waits: waits.pods) if can_follow else counted
+    if not can_follow or counted.pods >= wanted:
+        return counted
+    return max(counted, _searched(member, members, wanted - counted.pods), key=lambda waits: waits.pods)
 
 
-def _searched(member: SimulatedMember, members: tuple[int, ...]) -> Waits:
-    """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one."""
+def _searched(member: SimulatedMember, members: tuple[int, ...], most: int) -> Waits:
+    """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one.
+
+    Where a run binds as many pods as counting allows, ``most``, a search of all runs finds nothing more. Most often the
+    one does in which these pods come first, unless they need others.
+    """
     simulated = member.set
     pods = sum(simulated.member(i).wanted for i in members)
     if len(simulated.nodes) > MOST_NODES or pods > MOST_PODS:
         return Waits(0)
-    guests = guests_of(simulated).hosted
-    timeline = timeline_of(simulated, members, expected=False, most_states=MOST_STATES, guests=guests)
+    explore = partial(timeline_of, simulated, members, expected=False, guests=guests_of(simulated).hosted)
+    for first in ({member.number: -1}, None):
+        if _most_bound(explore(most_states=0, runs=RUNS, precedence=first), member) >= most:
+            return Waits(0)
+    known = _searches(simulated)
+    if members not in known:
+        known[members] = explore(most_states=MOST_STATES)
+    timeline = known[members]
     if not timeline.sound or not timeline.states:
         return Waits(0)
+    return Waits(member.wanted - _most_bound(timeline, member), "no scheduler binds more of them, in any order")
+
+
+@once_per_set
+def _searches(simulated: SimulatedSet) -> dict[tuple[int, ...], Timeline]:
+    """Return the cache of searches, by the workloads in them."""
+    return {}
+
+
+def _most_bound(timeline: Timeline, member: SimulatedMember) -> int:
+    """Return the most pods of a workload that are bound in an end of a timeline."""
     at = timeline.numbers[member.workload.key]
-    most = max(timeline.pod_types.bound_by_workload(state).get(at, 0) for state in timeline.states)
-    return Waits(member.wanted - most, "no scheduler binds more of them, in any order")
+    return max((timeline.pod_types.bound_by_workload(state).get(at, 0) for state in timeline.states), default=0)

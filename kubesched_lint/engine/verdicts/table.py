@@ -62,8 +62,10 @@ class Table:
         if scenario not in self._matrices:
             simulated, effort = self._prepared(simulated_set_of(scenario)), self._effort
             if self._matrices:
-                # Another scenario confirms a cell of the first. Only what more nodes change needs an example.
-                effort = effort._replace(runs=1, has_examples=simulated.nodes != self.simulated.nodes)
+                # Another scenario confirms a cell of the first, whatever is asked about it. Only what more nodes change
+                # needs an example.
+                has_examples = simulated.nodes != self.simulated.nodes
+                effort = effort._replace(runs=1, has_examples=has_examples, wanted=Effort().wanted)
             self._matrices[scenario] = Matrix(simulated, effort)
         return self._matrices[scenario]
 

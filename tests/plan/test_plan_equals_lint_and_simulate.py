@@ -21,6 +21,7 @@ from kubesched_lint.engine.cluster.cluster import Cluster
 from kubesched_lint.engine.model.workloads.workload import KINDS
 from kubesched_lint.linter.reading.manifest_set import ManifestSet
 from kubesched_lint.project.finding_changes import each_once, finding_changes, of_whole_findings
+from kubesched_lint.project.owners import with_owners
 from kubesched_lint.sources.clusters.read import cluster_from
 from tests.plan.changed_worlds import EVENTS, OPTIONS, _image, _requests, _scale, _seen, _selector, read, rulebook
 from tests.worlds.clusters import Value
@@ -90,7 +91,8 @@ def differing(seed: int) -> Iterator[str]:
             yield f"{key}: simulate says {expected[0]} of both sides, plan {told[key]}"
     # What a rule compares with the version before the change is for the second side alone.
     after = replace(sides[1], before=sides[0].inventory)
-    reports = [report_on(m, c, (), OPTIONS, rulebook()) for m, c in zip((sides[0], after), clusters, strict=True)]
+    of_sides = zip((sides[0], after), clusters, strict=True)
+    reports = [with_owners(report_on(m, c, (), OPTIONS, rulebook())) for m, c in of_sides]
     wanted = finding_changes(*reports)
     # Plan counts causes, as every report does: what several objects lack is one finding.
     keys = [

@@ -146,12 +146,13 @@ def linted(
             (cluster, next((side.whole for side in of_scenes if side.cluster is cluster), None))
             for cluster, of_scenes in own
         ]
+    # The same limit for both: a proof that one side has no steps left for would seem to be gone, or new.
+    steps = work.share(0, 3)
     if _read_the_same(before, after) and known[0][0] is known[1][0]:
-        before_change = after_change = _linted(3, after, *known[1], rulebook)
+        before_change = after_change = _linted(steps, after, *known[1], rulebook)
     else:
         before_change, after_change = (
-            _linted(3 - turn, side, *on, rulebook)
-            for turn, (side, on) in enumerate(zip((before, after), known, strict=True))
+            _linted(steps, side, *on, rulebook) for side, on in zip((before, after), known, strict=True)
         )
     (first, _), (last, told_of) = before_change, after_change
     reports = with_owners(first or Report()), with_owners(last or Report())
@@ -212,9 +213,9 @@ def _simulated(
 
 
 def _linted(
-    parts: int, side: Version, cluster: Cluster, scenario: Scenario | None, rulebook: Rulebook
+    steps: float, side: Version, cluster: Cluster, scenario: Scenario | None, rulebook: Rulebook
 ) -> tuple[Report | None, Linted | None]:
-    """Return the report and what it tells of; None where the work ends before rules run.
+    """Return the report, within so many steps, and what it tells of; None where the work ends before rules run.
 
     ``scenario`` may be that of the manifests.
     """
@@ -233,7 +234,8 @@ def _linted(
         return told(judged, manifests, cluster, (), options, rulebook), judged
 
     try:
-        return _part(parts, run)
+        with work.within(steps):
+            return run()
     except work.OutOfWorkError:
         return None, None
 

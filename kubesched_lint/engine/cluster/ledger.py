@@ -5,8 +5,9 @@ The pod count is the resource ``pods``; every pod requests one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from operator import sub
+from bisect import bisect_right, insort
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
@@ -15,61 +16,80 @@ PODS = "pods"
 _MEMOISED = 64  # amounts cached per resource; simulations repeat the same few
 
 
+class Account(NamedTuple):
+    """One resource. All of it changes as pods come and go."""
+
+    taken: list[int]
+    """What pods requested, by position."""
+    free: list[float]
+    """Allocatable minus requested, infinite if allocatable is unknown."""
+    short: dict[int, NodeSet]
+    """Amount → the nodes with less left, of the amounts that were asked for."""
+    wants: list[int]
+    """These amounts, ascending: a pod changes those between what its node had left and has now."""
+
+
+Charge = tuple[Account, int]
+"""A resource, and how much of it one pod takes."""
+
+
 class Ledger:
     """Requested amounts (millicores, bytes, counts) per node; cached results of ``short_of`` are kept up to date."""
 
     def __init__(self, index: NodeIndex) -> None:
         self._index = index
-        self._requested: dict[str, list[int]] = {}
-        self._free: dict[str, list[float]] = {}
-        self._short: dict[str, dict[int, NodeSet]] = {}
+        self._accounts: dict[str, Account] = {}
+
+    def _account(self, resource: str) -> Account:
+        account = self._accounts.get(resource)
+        if account is None:
+            bare = self._index.allocatable(resource)
+            account = self._accounts[resource] = Account([0] * len(bare), [*bare], {}, [])
+        return account
 
     def requested(self, resource: str) -> list[int]:
         """Return the requested amount per node position; callers must not change the list."""
-        requested = self._requested.get(resource)
-        if requested is None:
-            requested = self._requested[resource] = [0] * len(self._index)
-        return requested
+        return self._account(resource).taken
 
     def free(self, resource: str) -> list[float]:
         """Return allocatable minus requested per position, infinite if allocatable is unknown.
 
         Callers must not change the list.
         """
-        free_amounts = self._free.get(resource)
-        if free_amounts is None:
-            bare, taken = self._index.allocatable(resource), self.requested(resource)
-            free_amounts = self._free[resource] = [*map(sub, bare, taken)]
-        return free_amounts
+        return self._account(resource).free
 
-    def book(self, counts: Mapping[int, int], amounts: Mapping[str, int]) -> None:
-        """Add the amounts of equal pods: position → how many come, or if negative, leave."""
-        for resource, each in (*amounts.items(), (PODS, 1)):
-            taken = self._requested.get(resource) or self.requested(resource)
-            free, short = self._free.get(resource), self._short.get(resource)
-            for position, count in counts.items():
-                amount = count * each
+    def charges(self, amounts: Mapping[str, int]) -> Sequence[Charge]:
+        """Return what to ``book`` for a pod with these requests."""
+        return [(self._account(resource), each) for resource, each in (*amounts.items(), (PODS, 1))]
+
+    @staticmethod
+    def book(charges: Iterable[Charge], counts: Collection[tuple[int, int]]) -> None:
+        """Add the amounts of equal pods: (position, how many come, or if negative, leave)."""
+        for (taken, free, short, wants), each in charges:
+            for position, count in counts:
+                amount = each * count
                 taken[position] += amount
-                if free is None:
-                    continue
-                left = free[position] = free[position] - amount
-                if short:
-                    bit = 1 << position
-                    for want, nodes in short.items():
-                        if (left < want) != bool(nodes & bit):
-                            short[want] = nodes ^ bit
+                before = free[position]
+                left = free[position] = before - amount
+                lower, upper = (left, before) if left < before else (before, left)
+                at = bisect_right(wants, lower)
+                while at < len(wants) and wants[at] <= upper:
+                    short[wants[at]] ^= 1 << position
+                    at += 1
 
     def short_of(self, resource: str, want: int) -> NodeSet:
         """Return the nodes with less than ``want`` of the resource left."""
-        short = self._short.setdefault(resource, {})
+        _, free, short, wants = self._account(resource)
         short_nodes = short.get(want)
         if short_nodes is None:
             if len(short) >= _MEMOISED:
-                short.pop(next(iter(short)))
-            free = self.free(resource)
+                first = next(iter(short))
+                del short[first]
+                wants.remove(first)
             # Most amounts fit on nearly all nodes or on nearly none, so a scan for the few is enough.
             short_nodes = (
                 EMPTY if not free or min(free) >= want else of([i for i, left in enumerate(free) if left < want])
             )
             short[want] = short_nodes
+            insort(wants, want)
         return short_nodes

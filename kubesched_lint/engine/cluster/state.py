@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -129,7 +129,7 @@ class ClusterState:
             kind = tuple(pod_class.requests.items()), pod_class.nonzero
             asking.setdefault(kind, (pod_class, Counter()))[1].update(group.positions)
         for pod_class, counts in asking.values():
-            self._book(pod_class, counts)
+            self._book(pod_class, counts.items())
 
     @cached_property
     def _first(self) -> dict[int, list[BoundPod]]:
@@ -160,7 +160,7 @@ class ClusterState:
         move = pod_class.come if sign > 0 else pod_class.leave
         for step in range(max(counts.values(), default=0)):
             move(of([position for position, count in counts.items() if count > step]))
-        self._book(pod_class, {position: sign * count for position, count in counts.items()})
+        self._book(pod_class, [(position, sign * count) for position, count in counts.items()])
         self._hold(pod_class.pod, [position for position, count in counts.items() for _ in range(count)], sign)
 
     def remove(self, placement: Placement) -> None:
@@ -249,15 +249,17 @@ class ClusterState:
 
     def _count(self, pod_class: PodClass, position: int, sign: int) -> None:
         """Count a pod of a class that comes to (sign 1) or leaves (sign -1) a node."""
-        self._book(pod_class, {position: sign})
+        self._book(pod_class, ((position, sign),))
         if pod_class.pod.host_ports or pod_class.pod.volumes:
             self._hold(pod_class.pod, (position,), sign)
 
-    def _book(self, pod_class: PodClass, counts: Mapping[int, int]) -> None:
-        """Add the requests of pods of a class: position → how many come, or if negative, leave."""
-        self.ledger.book(counts, pod_class.requests)
+    def _book(self, pod_class: PodClass, counts: Collection[tuple[int, int]]) -> None:
+        """Add the requests of pods of a class: (position, how many come, or if negative, leave)."""
+        if not pod_class.charges:
+            pod_class.charges = self.ledger.charges(pod_class.requests)
+        self.ledger.book(pod_class.charges, counts)
         cpu, memory = pod_class.nonzero
-        for position, count in counts.items():
+        for position, count in counts:
             self.nonzero_cpu[position] += count * cpu
             self.nonzero_memory[position] += count * memory
 

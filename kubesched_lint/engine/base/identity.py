@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import wraps
 from typing import Concatenate, Generic, ParamSpec, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -78,14 +78,14 @@ def while_it_lives(read: Callable[Concatenate[K, P], V]) -> Callable[Concatenate
 
     In an editor that is open all day, a cache of a fixed size would keep the objects of former texts.
     """
-    known: WeakKeyDictionary[K, dict[object, V]] = WeakKeyDictionary()
+    known: dict[ref[K], dict[object, V]] = {}  # each attempt to schedule a pod asks; WeakKeyDictionary is slower
 
     @wraps(read)
     def once(it: K, /, *more: P.args, **named: P.kwargs) -> V:
-        of_it = known.get(it)
+        of_it = known.get(ref(it))
         if of_it is None:
-            of_it = known[it] = {}
-        asked = (*more, *named.values())
+            of_it = known[ref(it, known.__delitem__)] = {}
+        asked = (*more, *named.values()) if named else more
         if asked not in of_it:
             of_it[asked] = read(it, *more, **named)
         return of_it[asked]

@@ -17,6 +17,8 @@ Levels = Mapping[int, NodeSet]
 MAX_NODE_SCORE = 100
 
 _Value = TypeVar("_Value", int, float)
+_Best = tuple[int, NodeSet] | None
+"""The greatest sum so far, and the nodes that reach it."""
 
 
 def level(value: int, nodes: NodeSet) -> Levels:
@@ -104,24 +106,22 @@ def highest(parts: Sequence[Levels], nodes: NodeSet) -> tuple[int, NodeSet]:
     for part in reversed(ranked):
         reach.append(reach[-1] + (part[0][0] if part else 0))
     reach.reverse()
-    best: int | None = None
-    winners = EMPTY
+    return (_best(ranked, reach, 0, nodes, None) if nodes else None) or (0, EMPTY)
 
-    def descend(depth: int, total: int, left: NodeSet) -> None:
-        nonlocal best, winners
-        if depth == len(ranked):
-            if best is None or total > best:
-                best, winners = total, left
-            else:
-                winners |= left
-            return
-        for value, members in ranked[depth]:
-            if best is not None and total + value + reach[depth + 1] < best:
-                return
-            both = left & members
-            if both:
-                descend(depth + 1, total + value, both)
 
-    if nodes:
-        descend(0, 0, nodes)
-    return best or 0, winners
+def _best(
+    ranked: Sequence[Sequence[tuple[int, NodeSet]]], reach: Sequence[int], total: int, left: NodeSet, best: _Best
+) -> _Best:
+    """Return the better of ``best`` and of what the parts add to the ``total`` of some nodes.
+
+    A function within ``highest`` that calls itself would leave a reference cycle for each decision of a scheduler.
+    """
+    if not ranked:
+        return (total, left) if best is None or total > best[0] else (total, best[1] | left)
+    for value, members in ranked[0]:
+        if best is not None and total + value + reach[1] < best[0]:
+            break
+        both = left & members
+        if both:
+            best = _best(ranked[1:], reach[1:], total + value, both, best)
+    return best

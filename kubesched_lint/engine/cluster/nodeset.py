@@ -29,15 +29,18 @@ def first(count: int) -> NodeSet:
 def of(positions: Iterable[int]) -> NodeSet:
     """Return the set of the nodes at these positions."""
     at = list(positions)
-    if len(at) == 1:
-        return 1 << at[0]
-    width = max(at, default=-1) + 1
+    if len(at) <= _FEW:
+        nodes = EMPTY
+        for position in at:
+            nodes |= 1 << position
+        return nodes
+    width = max(at) + 1
     if len(at) * _SPARSE < width:
         bits = bytearray((width + 7) >> 3)
         for position in at:
             bits[position >> 3] |= 1 << (position & 7)
         return int.from_bytes(bits, "little")
-    text = bytearray(b"0") * (width or 1)
+    text = bytearray(b"0") * width
     for position in at:
         text[position] = _ONE
     text.reverse()
@@ -54,7 +57,10 @@ def grouped(kinds: Iterable[tuple[int, Kind]]) -> dict[Kind, NodeSet]:
 
 def positions(nodes: NodeSet) -> Iterator[int]:
     """Return the positions of the members, ascending; the time is linear in the width."""
-    if nodes.bit_count() * _SPARSE < nodes.bit_length():
+    size = nodes.bit_count()
+    if size < 2:  # by far the most frequent case
+        return iter((lowest(nodes),) if size else ())
+    if size * _SPARSE < nodes.bit_length():
         return _found(digits(nodes))
     if not nodes & nodes + 1:  # the first nodes, without a gap
         return iter(range(nodes.bit_length()))
@@ -76,6 +82,8 @@ def _found(text: str) -> Iterator[int]:
 
 _ONE = ord("1")
 _IS_ONE = bytes(character == _ONE for character in range(256))
+_FEW = 8
+"""So few members are added one by one."""
 _SPARSE = 16
 """Digits per member: with more, searching for the next member is faster."""
 

@@ -205,7 +205,7 @@ class PerNode:
         work.spend(len(numbers) // 16 + work.LOOK * len(new))
         for different in new:
             self._known[different] = self._scored(different)
-        if len(changed) > len(numbers) // 8:  # else it is faster to move these alone
+        if not self._numbers or len(changed) > 8 + len(numbers) // 8:  # else it is faster to move these alone
             self._levels = grouped(enumerate(map(self._known.__getitem__, numbers)))
         else:
             for position in changed:

@@ -92,12 +92,11 @@ def with_topology_labels(pod: Pod, node: Node, state: ClusterState) -> Pod:
     """
     if not has(state.kubernetes_version, POD_TOPOLOGY_LABELS):
         return pod
-    added = tuple([(key, node.labels[key]) for key in (ZONE, REGION) if key in node.labels and key not in pod.labels])
-    if not added:
-        return pod
-    known = state.labelled.get((pod, added))
+    place = pod, node.labels.get(ZONE), node.labels.get(REGION)
+    known = state.labelled.get(place)
     if known is None:
-        known = state.labelled[pod, added] = replace(pod, labels={**pod.labels, **dict(added)})
+        added = {key: node.labels[key] for key in (ZONE, REGION) if key in node.labels and key not in pod.labels}
+        known = state.labelled[place] = replace(pod, labels={**pod.labels, **added}) if added else pod
     return known
 
 

@@ -374,18 +374,20 @@ class PlacementModel:
                 continue
             placements = self._placed.setdefault((slot, position), [])
             taken = self._taken.get((slot, position))
-            while len(placements) < count:
+            for _ in range(count - len(placements)):
                 if taken:
-                    placements.append(taken.pop())
-                    self.cluster.restore(placements[-1])
+                    placement = taken.pop()
+                    self.cluster.restore(placement)
                 else:
                     pod: Pod | BoundPod = self.pod(slot)
                     if self.pod_types.terminating[slot]:
                         pod = BoundPod("", "", self.pod(slot), terminating=True)
-                    placements.append(placed(pod, position, self.cluster, allocates=self.devices.are_counted))
-                self._hopeless.comes(placements[-1].pod, position)
-                for kind in [kind for kind in self._in_vain if may_help(placements[-1].pod, self.pod(kind))]:
-                    del self._in_vain[kind]
+                    placement = placed(pod, position, self.cluster, allocates=self.devices.are_counted)
+                placements.append(placement)
+                self._hopeless.comes(placement.pod, position)
+                if self._in_vain:
+                    for kind in [kind for kind in self._in_vain if may_help(placement.pod, self.pod(kind))]:
+                        del self._in_vain[kind]
 
     def volumes_after(self, state: State, slot: int, position: int) -> tuple[tuple[str, str, int], ...]:
         """Return the volumes of the state after a pod of the slot is bound to a node."""

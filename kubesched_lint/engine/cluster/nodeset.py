@@ -29,7 +29,7 @@ def first(count: int) -> NodeSet:
 def of(positions: Iterable[int]) -> NodeSet:
     """Return the set of the nodes at these positions."""
     at = list(positions)
-    if len(at) <= _FEW:
+    if len(at) <= 8:  # so few are faster one by one
         nodes = EMPTY
         for position in at:
             nodes |= 1 << position
@@ -82,8 +82,6 @@ def _found(text: str) -> Iterator[int]:
 
 _ONE = ord("1")
 _IS_ONE = bytes(character == _ONE for character in range(256))
-_FEW = 8
-"""So few members are added one by one."""
 _SPARSE = 16
 """Digits per member: with more, searching for the next member is faster."""
 

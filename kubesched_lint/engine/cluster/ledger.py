@@ -6,9 +6,10 @@ The pod count is the resource ``pods``; every pod requests one.
 from __future__ import annotations
 
 from bisect import bisect_right, insort
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from kubesched_lint.engine.base.identity import ByIdentity
 from kubesched_lint.engine.cluster.nodes.index import NodeIndex
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, of
 
@@ -16,7 +17,7 @@ PODS = "pods"
 _MEMOISED = 64  # amounts cached per resource; simulations repeat the same few
 
 
-class Account(NamedTuple):
+class _Account(NamedTuple):
     """One resource. All of it changes as pods come and go."""
 
     taken: list[int]
@@ -29,22 +30,20 @@ class Account(NamedTuple):
     """These amounts, ascending: a pod changes those between what its node had left and has now."""
 
 
-Charge = tuple[Account, int]
-"""A resource, and how much of it one pod takes."""
-
-
 class Ledger:
     """Requested amounts (millicores, bytes, counts) per node; cached results of ``short_of`` are kept up to date."""
 
     def __init__(self, index: NodeIndex) -> None:
         self._index = index
-        self._accounts: dict[str, Account] = {}
+        self._accounts: dict[str, _Account] = {}
+        self._charges: ByIdentity[Mapping[str, int], Sequence[tuple[_Account, int]]] = ByIdentity()
+        """Requests of pods, most of which share theirs with others → how much each takes of which resources."""
 
-    def _account(self, resource: str) -> Account:
+    def _account(self, resource: str) -> _Account:
         account = self._accounts.get(resource)
         if account is None:
             bare = self._index.allocatable(resource)
-            account = self._accounts[resource] = Account([0] * len(bare), [*bare], {}, [])
+            account = self._accounts[resource] = _Account([0] * len(bare), [*bare], {}, [])
         return account
 
     def requested(self, resource: str) -> list[int]:
@@ -58,13 +57,12 @@ class Ledger:
         """
         return self._account(resource).free
 
-    def charges(self, amounts: Mapping[str, int]) -> Sequence[Charge]:
-        """Return what to ``book`` for a pod with these requests."""
-        return [(self._account(resource), each) for resource, each in (*amounts.items(), (PODS, 1))]
-
-    @staticmethod
-    def book(charges: Iterable[Charge], counts: Collection[tuple[int, int]]) -> None:
+    def book(self, counts: Collection[tuple[int, int]], amounts: Mapping[str, int]) -> None:
         """Add the amounts of equal pods: (position, how many come, or if negative, leave)."""
+        charges = self._charges.get(amounts)
+        if charges is None:
+            charges = [(self._account(resource), each) for resource, each in (*amounts.items(), (PODS, 1))]
+            self._charges[amounts] = charges
         for (taken, free, short, wants), each in charges:
             for position, count in counts:
                 amount = each * count

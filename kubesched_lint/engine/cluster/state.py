@@ -255,9 +255,7 @@ class ClusterState:
 
     def _book(self, pod_class: PodClass, counts: Collection[tuple[int, int]]) -> None:
         """Add the requests of pods of a class: (position, how many come, or if negative, leave)."""
-        if not pod_class.charges:
-            pod_class.charges = self.ledger.charges(pod_class.requests)
-        self.ledger.book(pod_class.charges, counts)
+        self.ledger.book(counts, pod_class.requests)
         cpu, memory = pod_class.nonzero
         for position, count in counts:
             self.nonzero_cpu[position] += count * cpu

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Sequence
 
-from kubesched_lint.engine.cluster.ledger import Charge
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet
 from kubesched_lint.engine.cluster.pods.known_pods import KnownPods, class_key
 from kubesched_lint.engine.cluster.selecting.labelled import PodIndex
@@ -25,7 +24,7 @@ ClassSet = int
 class PodClass:
     """Pods that are equal in namespace, labels, terms, requests, ports, claims, priority and whether they terminate."""
 
-    __slots__ = ("charges", "followers", "nonzero", "number", "pod", "requests", "tally", "terminating")
+    __slots__ = ("followers", "nonzero", "number", "pod", "requests", "tally", "terminating")
 
     def __init__(self, number: int, pod: Pod, terminating: bool) -> None:
         self.number = number
@@ -35,8 +34,6 @@ class PodClass:
         self.requests: Resources = (
             pod.requests if all(pod.requests.values()) else {name: n for name, n in pod.requests.items() if n}
         )
-        self.charges: Sequence[Charge] = ()
-        """What a ledger books for each; empty until it does."""
         self.nonzero: tuple[int, int] = nonzero_requests(pod)
         """Millicores and bytes that scoring counts: requests with the scheduler's defaults for missing ones."""
         self.tally = NodeCounter()

@@ -194,21 +194,31 @@ class ClusterState:
 
     def undo(self, mark: int) -> None:
         """Undo every place, remove and change of storage and devices since ``mark``."""
+        moved: dict[Placement, int] = {}
+        many: list[tuple[PodClass, Mapping[int, int]]] = []
         while len(self._log) > mark:
             what, value = self._log.pop()
             if what == "place":
-                self._leave(value)
+                self._unlist(value)
+                moved[value] = moved.get(value, 0) - 1
             elif what == "place many":
-                pod_class, counts = value
-                self._move_many(pod_class, counts, -1)
-                for position, count in counts.items():
+                many.append(value)
+                for position, count in value[1].items():
                     del self._on[position][-count:]
             elif what == "remove":
-                self._enter_at(*value)
+                placement, at = value
+                self._list_at(placement, at)
+                moved[placement] = moved.get(placement, 0) + 1
             elif what == "storage":
                 self._storage = value
             else:
                 self._devices = value
+        # A dry run of preemption put most pods back itself. Those that come are first, since no count may be negative.
+        for placement, sign in sorted(moved.items(), key=lambda move: -move[1]):
+            if sign:
+                self._count(placement, sign)
+        for pod_class, counts in many:
+            self._move_many(pod_class, counts, -1)
 
     def _placement(self, pod: Pod | BoundPod, position: int) -> Placement:
         if isinstance(pod, BoundPod):
@@ -217,8 +227,7 @@ class ClusterState:
 
     def _enter(self, placement: Placement) -> None:
         self._on.setdefault(placement.position, []).append(placement)
-        placement.pod_class.come(only(placement.position))
-        self._count(placement.pod_class, placement.position, 1)
+        self._count(placement, 1)
 
     def _here(self, position: int) -> list[Placement]:
         """Return the pods of a node, in order. Only what a caller does next may change the list."""
@@ -228,27 +237,32 @@ class ClusterState:
             pods[:0] = [self._placement(pod, position) for pod in self._first.get(position, ())]
         return pods
 
-    def _enter_at(self, placement: Placement, at: int) -> None:
-        """Undo ``_leave``, which returned the place ``at``."""
-        self._enter(placement)
+    def _leave(self, placement: Placement) -> int:
+        at = self._unlist(placement)
+        self._count(placement, -1)
+        return at
+
+    def _list_at(self, placement: Placement, at: int) -> None:
+        """Undo ``_unlist``, which returned the place ``at``."""
         pods = self._on[placement.position]
+        pods.append(placement)
         pods[at], pods[-1] = pods[-1], pods[at]
 
-    def _leave(self, placement: Placement) -> int:
-        """Return the pod's place in its node's list, counted from the end, to which the pods of ``objects`` never come.
+    def _unlist(self, placement: Placement) -> int:
+        """Take a pod from its node's list, where the last pod moves to its place, as in NodeInfo.RemovePod.
 
-        The last pod moves there, as in NodeInfo.RemovePod.
+        Return that place, counted from the end, to which the pods of ``objects`` never come.
         """
         pods = self._on.get(placement.position, [])
         at = pods.index(placement) - len(pods)
         pods[at], pods[-1] = pods[-1], pods[at]
         pods.pop()
-        placement.pod_class.leave(only(placement.position))
-        self._count(placement.pod_class, placement.position, -1)
         return at
 
-    def _count(self, pod_class: PodClass, position: int, sign: int) -> None:
-        """Count a pod of a class that comes to (sign 1) or leaves (sign -1) a node."""
+    def _count(self, placement: Placement, sign: int) -> None:
+        """Count a pod that comes to (sign 1) or leaves (sign -1) its node."""
+        pod_class, position = placement.pod_class, placement.position
+        (pod_class.come if sign > 0 else pod_class.leave)(only(position))
         self._book(pod_class, ((position, sign),))
         if pod_class.pod.host_ports or pod_class.pod.volumes:
             self._hold(pod_class.pod, (position,), sign)

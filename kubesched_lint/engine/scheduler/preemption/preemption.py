@@ -232,13 +232,15 @@ def _by_budget(
 ) -> tuple[list[Placement], list[Placement]]:
     """Return the pods whose eviction would exceed a budget, and the others (filterPodsWithPDBViolation)."""
     left = [allowed for _, allowed in budgets]
+    numbers: dict[str, list[int]] = {}
+    for i, (budget, _) in enumerate(budgets):
+        numbers.setdefault(budget.namespace, []).append(i)
     protected: list[Placement] = []
     free: list[Placement] = []
     for placement in ordered:
-        violated = False
-        bound = placement.bound or BoundPod("", "", placement.pod)
-        for i, (budget, _) in enumerate(budgets):
-            if covers(budget, bound):
+        violated, pod = False, placement.pod
+        for i in numbers.get(pod.namespace, ()):
+            if covers(budgets[i][0], pod):
                 left[i] -= 1
                 violated = violated or left[i] < 0
         (protected if violated else free).append(placement)
@@ -285,11 +287,11 @@ def _earliest_start(candidate: Candidate) -> tuple[bool, str]:
 # ----------------------------------------------------
 
 
-def covers(budget: DisruptionBudget, pod: BoundPod) -> bool:
+def covers(budget: DisruptionBudget, pod: Pod) -> bool:
     """Return whether the budget covers the pod; for preemption, one with no or an empty selector covers nothing."""
     if budget.selector is None or budget.selector.is_empty or budget.namespace != pod.namespace:
         return False
-    return budget.selector.matches(pod.pod.labels)
+    return budget.selector.matches(pod.labels)
 
 
 def allowed_disruptions(budget: DisruptionBudget, pods: Iterable[BoundPod]) -> int:
@@ -299,7 +301,7 @@ def allowed_disruptions(budget: DisruptionBudget, pods: Iterable[BoundPod]) -> i
     """
     if budget.disruptions_allowed is not None:
         return budget.disruptions_allowed
-    covered = [pod for pod in pods if covers(budget, pod)]
+    covered = [pod for pod in pods if covers(budget, pod.pod)]
     healthy = sum(1 for pod in covered if pod.node and pod.ready and not pod.terminating)
     expected = budget.expected(len(covered), ((pod.owner.kind if pod.owner else "Pod", 1) for pod in covered))
     if budget.max_unavailable is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from kubesched_lint.engine.base.identity import Itself
@@ -39,21 +39,28 @@ class BudgetCounts:
 
     def counted(self, budget: DisruptionBudget, state: State) -> tuple[int, int]:
         """Return (expected, healthy): numbers of pods that the budget selects in this state."""
-        transitions, pod_types = self._transitions, self._transitions.pod_types
-        bound, waiting = transitions.counts(state)
         self._learn()
-        slots = self._guarded.get(budget, ())
-        healthy = sum(bound.get(slot, 0) for slot in slots if not pod_types.unready[slot])
-        total = sum(bound.get(slot, 0) + waiting.get(slot, 0) for slot in slots)
-        owners = {pod_types.slots[slot].workload for slot in slots if slot in bound or slot in waiting}
-        ours = (w for w in transitions.desired_states if w.workload in owners)
-        return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
+        return self._counted(budget, self._guarded.get(budget, ()), self._transitions.counts(state))
 
     def allowed(self, state: State) -> Iterator[tuple[DisruptionBudget, int]]:
         """Yield each budget that selects pods, with the number of them that may be evicted in this state."""
         self._learn()
-        for budget in self._guarded:
-            yield budget, allowed_disruptions(budget, *self.counted(budget, state))
+        counts = self._transitions.counts(state)
+        for budget, slots in self._guarded.items():
+            yield budget, allowed_disruptions(budget, *self._counted(budget, slots, counts))
+
+    def _counted(self, budget: DisruptionBudget, slots: Iterable[int], counts: PodCounts) -> tuple[int, int]:
+        transitions, pod_types = self._transitions, self._transitions.pod_types
+        total, healthy, owners = 0, 0, set[int]()
+        for slot in slots:
+            bound = counts.bound.get(slot, 0)
+            pods = bound + counts.waiting.get(slot, 0)
+            if pods:
+                total += pods
+                healthy += 0 if pod_types.unready[slot] else bound
+                owners.add(pod_types.slots[slot].workload)
+        ours = (w for w in transitions.desired_states if w.workload in owners)
+        return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy
 
     def _learn(self) -> None:
         """Find the budgets of the slots that are new since the last question."""

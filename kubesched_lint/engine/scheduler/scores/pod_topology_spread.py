@@ -55,24 +55,31 @@ class PodTopologySpread:
             return None
         scored = feasible & self._labelled
         total: dict[float, NodeSet] = {0.0: scored} if scored else {}
+        selector, tally = self._constraints[0].selector, self._tally(self._constraints[0])
         for constraint in self._constraints:
-            total = plus(total, self._terms(constraint, scored))
+            if constraint.selector is not selector:  # the system's default constraints share theirs
+                selector, tally = constraint.selector, self._tally(constraint)
+            total = plus(total, self._terms(constraint, scored, tally))
         return normalised(_rounded(total), feasible & ~scored)
 
-    def _terms(self, constraint: _Constraint, scored: NodeSet) -> dict[float, NodeSet]:
+    def _tally(self, constraint: _Constraint) -> NodeCounter:
+        return spread_tally(constraint.selector, self._namespace, self._state)
+
+    def _terms(self, constraint: _Constraint, scored: NodeSet, tally: NodeCounter) -> dict[float, NodeSet]:
         """Return the constraint's term per node: pods in its domain times log(domains + 2), plus maxSkew - 1."""
         keyless = scored & ~self._state.index.with_key(constraint.key)
-        size, counts = self._counts(constraint, scored, keyless)
+        size, counts = self._counts(constraint, scored, keyless, tally)
         weight = log(size + 2)
         terms = {count * weight + float(constraint.max_skew - 1): nodes for count, nodes in counts.items()}
         if keyless:
             terms[0.0] = terms.get(0.0, EMPTY) | keyless
         return terms
 
-    def _counts(self, constraint: _Constraint, scored: NodeSet, keyless: NodeSet) -> tuple[int, Levels]:
+    def _counts(
+        self, constraint: _Constraint, scored: NodeSet, keyless: NodeSet, tally: NodeCounter
+    ) -> tuple[int, Levels]:
         """Return the number of domains among ``scored``, and for each node with the key the pods in its domain."""
         index, key = self._state.index, constraint.key
-        tally = spread_tally(constraint.selector, self._namespace, self._state)
         if key == HOSTNAME:  # each node for itself, whether the policies include it or not
             return scored.bit_count(), of_tally(tally, scored & ~keyless)
         if index.one_node_each(key) and not self._is_default:

@@ -51,13 +51,14 @@ class BudgetCounts:
 
     def _counted(self, budget: DisruptionBudget, slots: Iterable[int], counts: PodCounts) -> tuple[int, int]:
         transitions, pod_types = self._transitions, self._transitions.pod_types
+        bound, waiting = counts
         total, healthy, owners = 0, 0, set[int]()
         for slot in slots:
-            bound = counts.bound.get(slot, 0)
-            pods = bound + counts.waiting.get(slot, 0)
+            have = bound.get(slot, 0)
+            pods = have + waiting.get(slot, 0)
             if pods:
                 total += pods
-                healthy += 0 if pod_types.unready[slot] else bound
+                healthy += 0 if pod_types.unready[slot] else have
                 owners.add(pod_types.slots[slot].workload)
         ours = (w for w in transitions.desired_states if w.workload in owners)
         return budget.expected(total, ((w.spec.kind, transitions.replicas_of(w)) for w in ours)), healthy

@@ -12,6 +12,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from kubesched_lint.engine.base import work
+from kubesched_lint.engine.base.identity import while_it_lives
 from kubesched_lint.engine.cluster.limits import MOST_KEPT
 from kubesched_lint.engine.cluster.nodeset import EMPTY, NodeSet, grouped, only
 from kubesched_lint.engine.cluster.state import ClusterState
@@ -111,6 +112,7 @@ def ratio_score(points: Sequence[tuple[int, int]], requested: int, capacity: flo
     return points[-1][1]
 
 
+@while_it_lives
 def scoring_requests(pod: Pod) -> tuple[int, int]:
     """Return (millicores, bytes) of the pod to score, with 100m and 200Mi for what a container does not request.
 

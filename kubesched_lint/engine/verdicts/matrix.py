@@ -107,13 +107,15 @@ class Matrix:
     def proven_bad(self, event: str, number: int) -> Cell | None:
         """Return the cell if it is proven to end badly; None for any other, mostly without computing it.
 
-        One course that ends well refutes such a proof, and takes less work than the search for every end.
+        A course that ends well refutes it, for less work than a search. Raises OutOfWorkError if no steps are left.
         """
         try:
             with work.within(min(work.share(LEAST_STEPS, 2), MOST_STEPS // 2)):
                 if not self._may_be_proven_bad(event, number):
                     return None
         except work.OutOfWorkError:
+            if work.share(0, 1) < LEAST_STEPS:  # nor are any steps left for the other cells: whoever asks has to say so
+                raise
             return None  # the cell would be unknown
         cell = self.cell(event, number)
         return cell if cell.verdict == BAD and cell.proven else None
@@ -329,7 +331,7 @@ class Matrix:
         if any(e.outcome.unready for e in ends):
             counts = [min(e.outcome.ready, wanted) for e in ends]
             ready = Range(min(counts), max(counts), "search")
-        blocked = self._budget(number, any(e.blocked for e in ends))
+        blocked = _budget(self.simulated.member(number), is_blocked=any(e.blocked for e in ends))
         cell = Cell(
             event,
             verdict,
@@ -379,7 +381,8 @@ class Matrix:
 
     def _from_bounds(self, event: str, number: int, bounds: EventBounds) -> Cell:
         bound = range_of(bounds)
-        blocked = self._budget(number, self.simulated.drains(event) and not bounds.never_stuck)
+        may_block = self.simulated.drains(event) and not bounds.never_stuck
+        blocked = _budget(self.simulated.member(number), is_blocked=may_block)
         fine, bad = bounds.is_fine, bounds.is_bad
         is_open = not (fine or bad) and self._has_courses(event, number)
         wanted = self._wanted(event, number)
@@ -403,7 +406,8 @@ class Matrix:
     def _proven(self, event: str, number: int, bounds: EventBounds) -> Cell:
         """Return the cell that counting decides, without details."""
         never_ends = bounds.always_stuck and not bounds.never_stuck and self.simulated.drains(event)
-        blocked, by_itself = self._budget(number, never_ends), not self.simulated.pods[number].required_affinity
+        blocked = _budget(self.simulated.member(number), is_blocked=never_ends)
+        by_itself = not self.simulated.pods[number].required_affinity
         return counted_cells.decided(event, bounds, blocked, self._premises(number), by_itself=by_itself)
 
     def _as_counted(
@@ -456,13 +460,14 @@ class Matrix:
 
     # --- words ------------------------------------------------------------------------------------------------------
 
-    def _budget(self, number: int, is_blocked: bool) -> str:
-        names = [b.name for b in self.simulated.member(number).budgets] if is_blocked else ()
-        return f"PDB {', '.join(names)}" if names else ""
-
     def _premises(self, number: int) -> tuple[str, ...]:
         member = self.simulated.member(number)
         return tuple(premises(member, self._scopes[group_of(member)]))
+
+
+def _budget(member: SimulatedMember, *, is_blocked: bool) -> str:
+    names = [budget.name for budget in member.budgets] if is_blocked else ()
+    return f"PDB {', '.join(names)}" if names else ""
 
 
 def _is_made(member: SimulatedMember, event: str, members: Sequence[int]) -> bool:

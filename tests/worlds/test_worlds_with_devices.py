@@ -101,6 +101,11 @@ def test_what_is_said_of_extended_resources_is_not_contradicted() -> None:
     assert all(cell.verdict != UNKNOWN for world in worlds for cell in Reading(world).cells().values())
 
 
+def test_a_daemonset_that_lacks_devices_may_want_no_pod_after_the_loss_of_a_zone() -> None:
+    """Its nodes are in one zone: "0–1 of 2" excluded that nothing is missing without that zone."""
+    assert [str(one) for one in contradictions(with_contested_resources(3200079), thorough=True)] == []
+
+
 def _mixes_plugins_and_devices(world: World) -> bool:
     nodes = {node["metadata"]["name"]: RESOURCE in node["status"]["allocatable"] for node in world.objects("Node")}
     served = {each["spec"].get("nodeName") for each in world.objects("ResourceSlice")}

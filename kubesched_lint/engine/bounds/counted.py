@@ -10,6 +10,7 @@ from kubesched_lint.engine.base.text import many, plural
 from kubesched_lint.engine.bounds.affinity import most_beside
 from kubesched_lint.engine.bounds.bounds import most_of_template, most_on_fewer, most_placed
 from kubesched_lint.engine.bounds.closed_forms import placed
+from kubesched_lint.engine.bounds.devices import within_devices
 from kubesched_lint.engine.bounds.least import finds_room, least_daemons, least_placed
 from kubesched_lint.engine.bounds.losses.taken import losses
 from kubesched_lint.engine.bounds.losses.unreachable import if_unreachable
@@ -471,7 +472,7 @@ def _fewer_daemons(member: SimulatedMember, losses: Iterable[NodeSet]) -> EventB
     run = targets(member.pod, member.set.index)[0]
     gone = {(run & lost).bit_count() for lost in losses} or {0}
     before, wanted = run.bit_count(), run.bit_count() - min(gone)
-    most = most_placed(member, before)
+    most = within_devices(most_placed(member, before), member)
     if most.pods >= before - max(gone):
         most = Bound(wanted, "it wants a pod fewer for each lost node")
     least = _least(member, before)

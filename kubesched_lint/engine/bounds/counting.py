@@ -45,7 +45,7 @@ class Counting:
             doubt = self._doubt(event, members, number, bounds.wanted) if bounds.is_fine else ""
             if doubt:
                 bounds.least, bounds.never_stuck = Bound(0, doubt), False
-            with_devices(bounds, self.simulated.member(number), members)
+            with_devices(bounds, self.simulated.member(number), members, event)
             if not (bounds.is_fine or bounds.is_bad):
                 sharpened(self.simulated.member(number), event, bounds)
                 self._raise_to_survivors(event, members, number, bounds)
@@ -59,7 +59,7 @@ class Counting:
         bounds, member = self._known.get((event, number)), self.simulated.member(number)
         if bounds is None:
             bounds = count(member, event)
-            with_devices(bounds, member, members)
+            with_devices(bounds, member, members, event)
             if event == "drain" and not bounds.is_bad and lets_nobody_go(member, bounds.wanted):
                 bounds = self.bounds(event, members, number)  # it never ends if all pods are sure to be healthy
         return bounds.is_bad

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kubesched_lint.engine.cluster.devices import CHOSEN
 from kubesched_lint.engine.events.answers.event_bounds import Bound, EventBounds
 from kubesched_lint.engine.events.start.simulated_set import (
+    UNREACHABLE_OF,
     SimulatedMember,
     SimulatedSet,
     once_per_member,
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from kubesched_lint.engine.scheduler.devices.groups import DeviceGroups
 
 
-def with_devices(bounds: EventBounds, member: SimulatedMember, members: Iterable[int]) -> None:
+def with_devices(bounds: EventBounds, member: SimulatedMember, members: Iterable[int], event: str) -> None:
     """Change the bounds of a workload if devices may serve pods of its group.
 
     Such pods may keep others from nodes, and what needs them waits with them, so nothing is sure to run.
@@ -30,9 +31,14 @@ def with_devices(bounds: EventBounds, member: SimulatedMember, members: Iterable
         Bound(0, "devices may keep its pods, or those that it needs, from nodes"),
         False,
     )
-    most = _room(member)
-    if most < bounds.most.pods:
-        bounds.most = Bound(int(most), f"the nodes have devices for {int(most):,} of its pods")
+    if member.workload.kind != "DaemonSet" or event not in UNREACHABLE_OF.values():  # it may want fewer after a loss
+        bounds.most = within_devices(bounds.most, member)
+
+
+def within_devices(most: Bound, member: SimulatedMember) -> Bound:
+    """Return the most pods of a workload that nodes have devices for, if these are fewer than ``most``."""
+    room = _room(member) if member.set.need_devices((member.number,)) else inf
+    return Bound(int(room), f"the nodes have devices for {int(room):,} of its pods") if room < most.pods else most
 
 
 def by_allocator(simulated: SimulatedSet, members: Iterable[int]) -> bool:

@@ -84,8 +84,8 @@ def _waits(member: SimulatedMember) -> Waits:
 def _searched(member: SimulatedMember, members: tuple[int, ...], most: int) -> Waits:
     """Return what a search over every order and any scheduler finds; nothing where the cluster is too large for one.
 
-    Where a run binds as many pods as counting allows, ``most``, a search of all runs finds nothing more. Most often the
-    one does in which these pods come first, unless they need others.
+    No search can prove more where a run binds ``most`` pods, as many as counting allows. Mostly a run does that tries
+    them first; pods that must be near others need another order.
     """
     simulated = member.set
     pods = sum(simulated.member(i).wanted for i in members)

@@ -75,12 +75,12 @@ def simulated(scenes: Sequence[Scene], events: Sequence[str], rows: int = 0) -> 
     rows_of_scenes: list[Rows] = []
     for scene in scenes:
         effort = effort_for(len(scene.shown), rows)._replace(runs=1)  # two sides, with half the runs each
-        last_effort = effort._replace(tries_scores=_tells(scene))
-        last = _part(left, partial(_simulated, scene.after, scene, events, last_effort, len(scenes)))
-        effort = effort._replace(
+        telling = effort._replace(tries_scores=_tells(scene))
+        last = _part(left, partial(_simulated, scene.after, scene, events, telling, len(scenes)))
+        comparing = effort._replace(
             wanted=_compares(last, scene.changes), has_examples=False, tries_scores=lambda _ref, _event: False
         )
-        first = _part(left - 1, partial(_simulated, scene.before, scene, events, effort, len(scenes)))
+        first = _part(left - 1, partial(_simulated, scene.before, scene, events, comparing, len(scenes)))
         rows_of_scenes.append((first, last))
         left -= 2
     return rows_of_scenes

@@ -213,7 +213,8 @@ class ClusterState:
                 self._storage = value
             else:
                 self._devices = value
-        # A dry run of preemption put most pods back itself. Those that come are first, since no count may be negative.
+        # A dry run of preemption put most pods back itself: their counts are as before. Of the others, those that come
+        # back are counted first, since no count may be negative.
         for placement, sign in sorted(moved.items(), key=lambda move: -move[1]):
             if sign:
                 self._count(placement, sign)

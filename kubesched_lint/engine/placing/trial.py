@@ -79,6 +79,11 @@ def _needed_by(late: Collection[Workload], scenario: Scenario) -> frozenset[Work
     return frozenset(w for member in near for w in select(member.pod.required_affinity, member.workload.namespace))
 
 
+def every_trial_leaves_pods(scenario: Scenario) -> bool:
+    """Whether each trial leaves pods without a node; none is run after the first one that leaves no pod."""
+    return all(ended.left for ended in each_trial(scenario))
+
+
 def trials_of(scenario: Scenario) -> tuple[dict[Workload, tuple[int, str]], ...]:
     """For each seed, the whole set placed: workload → number of Pending pods, and why."""
     return tuple(ended.left for ended in each_trial(scenario))

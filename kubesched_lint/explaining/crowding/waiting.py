@@ -14,7 +14,7 @@ from kubesched_lint.engine.base.text import joined, many, plural
 from kubesched_lint.engine.cluster.nodeset import NodeSet
 from kubesched_lint.engine.model.workloads.workload import Workload
 from kubesched_lint.engine.placing.coming import Coming, created_counts, wave_of
-from kubesched_lint.engine.placing.trial import SEEDS, each_trial, trials_of, tried
+from kubesched_lint.engine.placing.trial import SEEDS, every_trial_leaves_pods, trials_of, tried
 from kubesched_lint.engine.scenario.scenario import Scenario, once_per_scenario
 
 
@@ -57,7 +57,7 @@ def waiting_everywhere(scenario: Scenario) -> tuple[Waiting, ...]:
 
 
 def _waiting_everywhere(scenario: Scenario) -> Iterator[Waiting]:
-    if not all(ended.left for ended in each_trial(scenario)):
+    if not every_trial_leaves_pods(scenario):
         return
     trials, created = trials_of(scenario), created_counts(scenario)
     for workload in scenario.manifests.workloads:
@@ -102,8 +102,8 @@ def races(scenario: Scenario, told: Collection[Workload] = ()) -> Iterator[Race]
 
     ``told`` are workloads whose shortage is proven: they race against nobody.
     """
-    if not all(ended.left for ended in each_trial(scenario)):
-        return  # the first trial that leaves no pod ends it: the others are not run
+    if not every_trial_leaves_pods(scenario):
+        return
     trials = trials_of(scenario)
     sure = {waiting.workload: waiting.fewest for waiting in waiting_everywhere(scenario)}
     losing = [{n for n, (count, _) in t.items() if n not in told and count > sure.get(n, 0)} for t in trials]

@@ -30,7 +30,7 @@ from kubesched_lint.engine.placing.together.exclusion import crowded
 from kubesched_lint.engine.placing.together.problem import Demand, NodeClass, Problem
 from kubesched_lint.engine.placing.together.programme import most_pods
 from kubesched_lint.engine.placing.together.spread import spread_room
-from kubesched_lint.engine.placing.trial import each_trial
+from kubesched_lint.engine.placing.trial import every_trial_leaves_pods
 from kubesched_lint.engine.placing.wanted import pods_of_the_set, pods_wanted
 from kubesched_lint.engine.scenario.applying.phases import is_hook
 from kubesched_lint.engine.scenario.others.room import most_apart
@@ -192,7 +192,7 @@ def _seen_to_fit(scenario: Scenario) -> bool:
         return False
     if any(queued.left and _has_no_node(scenario.member(queued.workload)) for queued in created_pods(scenario)):
         return False  # as any trial would show
-    return not all(trial.left for trial in each_trial(scenario))
+    return not every_trial_leaves_pods(scenario)
 
 
 def _has_no_node(it: Member) -> bool:
